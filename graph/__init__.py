@@ -1,0 +1,1 @@
+"""Wiring only: the two loops, their routes, rollback and the Studio entry."""

@@ -1,0 +1,1 @@
+"""One node a file, and the pure tables beside them."""

@@ -1,0 +1,1 @@
+"""Frozen records and pure arithmetic: no IO, no clock, no randomness."""

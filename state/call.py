@@ -1,0 +1,45 @@
+"""The call a step is about to make, and what the last one gave."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from mendgraph.state.failure import Classification, FailureFacts
+from mendgraph.state.outcome import Tier
+from mendgraph.state.record import Record
+
+
+class Call(Record):
+    """How the next attempt differs from the plan's step."""
+
+    tier: Tier = Tier.FIRST
+    tool: str | None = None
+    """Another tool than the step's, for a fallback."""
+    inputs: dict[str, Any] | None = None
+    """Other templates than the step's, for a fallback."""
+    changes: dict[str, Any] = Field(default_factory=dict)
+    """Arguments to set after rendering."""
+    wait_s: float = 0.0
+    timeout_factor: float = 1.0
+    why: str = ""
+    source: str | None = None
+    """`rule:ID`, `strategy:ID`, `reflection:ID`, `model`, `person`: who advised it."""
+
+
+class Observation(Record):
+    """What the last attempt gave; `status` is a closed set the monitor dispatches on."""
+
+    status: Literal["ok", "pending", "failed", "finished"]
+    tool: str = ""
+    output_ref: str | None = None
+    facts: FailureFacts | None = None
+    classification: Classification | None = None
+    """Given where our own checks already know the class."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """Masked."""
+    arguments_digest: str = ""
+    elapsed_ms: float = 0.0
+    effect_key: str | None = None
+    reused: bool = False
+    advice: str | None = None
+    """What a person answered instead of approving."""

@@ -1,0 +1,1 @@
+"""Every effect: calling tools and models, the ledger, long-term memory, persistence."""

@@ -1,0 +1,152 @@
+"""What the branches of one superstep share live: outcomes, budgets, slots, lessons.
+
+The board only wakes; the stored outcome is the truth. A board belongs to one round and
+one event loop. A resume in another process makes a new one from what was stored.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from mendgraph.state.limits import Exhausted, Limits, Spent, check
+from mendgraph.state.outcome import StepStatus
+from mendgraph.state.record import Record
+
+KEPT_VALUES = 64
+"""Outputs held in memory for the steps that follow; the rest is read from the store."""
+KEPT_BOARDS = 256
+
+
+class Outcome(Record):
+    """How a branch ended, as its dependents see it."""
+
+    status: StepStatus
+    output_ref: str | None = None
+
+
+SUSPENDED = Outcome(status=StepStatus.WAITING)
+"""A branch that waits for a person releases its dependents with this."""
+
+
+class Board:
+    """The shared live view of one round."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        spent: Spent,
+        outcomes: Mapping[str, Outcome],
+        now: Callable[[], float],
+    ) -> None:
+        self.limits = limits
+        self.spent = spent
+        self.resolved: list[dict[str, Any]] = []
+        """Reflections that helped, for the steps that follow (F38)."""
+        self.said: set[str] = set()
+        """What need not be said twice."""
+        self.signals_seen_at = float("-inf")
+        self._now = now
+        self._resumed_at = now()
+        self._outcomes = dict(outcomes)
+        self._waiters: dict[str, asyncio.Future[None]] = {}
+        self._values: OrderedDict[str, Any] = OrderedDict()
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    def enter(self, step_id: str) -> None:
+        """Begin a branch: forget that it was suspended."""
+        if self._outcomes.get(step_id) == SUSPENDED:
+            del self._outcomes[step_id]
+        self._waiters.setdefault(step_id, asyncio.get_running_loop().create_future())
+
+    def outcome(self, step_id: str) -> Outcome | None:
+        """Return how a branch ended, if it has."""
+        return self._outcomes.get(step_id)
+
+    def resolve(self, step_id: str, outcome: Outcome) -> None:
+        """End a branch and wake those that wait for it."""
+        self._outcomes[step_id] = outcome
+        waiter = self._waiters.pop(step_id, None)
+        if waiter and not waiter.done():
+            waiter.set_result(None)
+
+    async def ready(self, step_ids: Iterable[str]) -> dict[str, Outcome]:
+        """Wait until each of these branches has ended; return how."""
+        found: dict[str, Outcome] = {}
+        for step_id in step_ids:
+            while step_id not in self._outcomes:
+                loop = asyncio.get_running_loop()
+                waiter = self._waiters.setdefault(step_id, loop.create_future())
+                await asyncio.shield(waiter)
+            found[step_id] = self._outcomes[step_id]
+        return found
+
+    def remember(self, reference: str, value: Any) -> None:
+        """Hold an output in memory for the steps that follow."""
+        self._values[reference] = value
+        if len(self._values) > KEPT_VALUES:
+            self._values.popitem(last=False)
+
+    def recall(self, reference: str) -> tuple[bool, Any]:
+        """Return whether an output is held, and the output."""
+        held = reference in self._values
+        return held, self._values.get(reference)
+
+    def reserve(self, *meters: str) -> Exhausted | None:
+        """Return the cap that leaves no room, looking at what all branches spent."""
+        elapsed = Spent(seconds=self.elapsed())
+        return check(self.limits, self.spent.plus(elapsed), *meters)
+
+    def charge(self, delta: Spent) -> None:
+        """Add what a branch spent."""
+        self.spent = self.spent.plus(delta)
+
+    def elapsed(self) -> float:
+        """Seconds of work since the round began or was resumed."""
+        return self._now() - self._resumed_at
+
+    @asynccontextmanager
+    async def slot(self, service: str, concurrency: int | None) -> AsyncIterator[None]:
+        """Hold one of the graph's slots and, where limited, one of the service's."""
+        async with AsyncExitStack() as stack:
+            if concurrency:
+                await stack.enter_async_context(self._slot(service, concurrency))
+            total = self._slot("*", self.limits.concurrency)
+            await stack.enter_async_context(total)
+            yield
+
+    def _slot(self, name: str, size: int) -> asyncio.Semaphore:
+        return self._slots.setdefault(name, asyncio.Semaphore(size))
+
+    def lock(self, name: str) -> asyncio.Lock:
+        """Return the lock of this name; the same effect is never begun twice at once."""
+        return self._locks.setdefault(name, asyncio.Lock())
+
+
+class Boards:
+    """The boards of this process, the newest 256, by round and event loop."""
+
+    def __init__(self) -> None:
+        self._boards: OrderedDict[tuple[str, int], Board] = OrderedDict()
+
+    def find(self, round_token: str) -> Board | None:
+        """Return the board of a round on the running loop."""
+        return self._boards.get(self._key(round_token))
+
+    def keep(self, round_token: str, board: Board) -> Board:
+        """Keep a board, or return the one that was quicker."""
+        kept = self._boards.setdefault(self._key(round_token), board)
+        if len(self._boards) > KEPT_BOARDS:
+            self._boards.popitem(last=False)
+        return kept
+
+    def drop(self, round_token: str) -> float:
+        """Forget a round's board; return its seconds of work."""
+        board = self._boards.pop(self._key(round_token), None)
+        return board.elapsed() if board else 0.0
+
+    @staticmethod
+    def _key(round_token: str) -> tuple[str, int]:
+        return round_token, id(asyncio.get_running_loop())

@@ -1,0 +1,123 @@
+"""One call of a tool: a value, or the facts of its failure. Nothing is raised.
+
+Interrupts of LangGraph are the exception: they pass. A tool that takes longer than its
+limit is left; whether it had an effect is then unknown.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
+
+from mendgraph.state.failure import FailureFacts, Layer
+from mendgraph.state.record import Record
+from mendgraph.tools.facts import gather
+from mendgraph.tools.registry import Entry
+from mendgraph.tools.vault import json_value
+
+
+class Called(Record):
+    """What a call gave."""
+
+    value: Any = None
+    facts: FailureFacts | None = None
+    """Why it failed; None when it returned."""
+    started_at: float
+    ended_at: float
+
+    @property
+    def elapsed_ms(self) -> float:
+        """How long it took in milliseconds."""
+        return (self.ended_at - self.started_at) * 1_000
+
+
+async def call_tool(
+    entry: Entry,
+    arguments: Mapping[str, Any],
+    *,
+    timeout_s: float,
+    clock: Callable[[], float],
+    config: RunnableConfig | None = None,
+    idempotency_key: str | None = None,
+) -> Called:
+    """Call a tool once.
+
+    Args:
+        entry: The tool and its policy.
+        arguments: Rendered arguments.
+        timeout_s: Limit in seconds.
+        clock: Gives seconds since the epoch.
+        config: Passed on, so callbacks and the stream writer work inside the tool.
+        idempotency_key: Put into the policy's `idempotency_arg`.
+    """
+    given = dict(arguments)
+    if entry.policy.idempotency_arg and idempotency_key:
+        given[entry.policy.idempotency_arg] = idempotency_key
+    started = clock()
+    try:
+        value = await asyncio.wait_for(entry.tool.ainvoke(given, config), timeout_s)
+        return Called(value=normal(value), started_at=started, ended_at=clock())
+    except GraphBubbleUp:
+        raise
+    except Exception as error:  # noqa: BLE001  every fault of a tool becomes data
+        facts = _facts(error, entry, given, timeout_s, (clock() - started) * 1_000)
+        return Called(facts=facts, started_at=started, ended_at=clock())
+
+
+def _facts(
+    error: Exception,
+    entry: Entry,
+    given: Mapping[str, Any],
+    timeout_s: float,
+    ms: float,
+) -> FailureFacts:
+    facts = gather(
+        error,
+        tool=entry.name,
+        tool_class=entry.tool_class,
+        service=entry.policy.service,
+        arguments={k: v for k, v in given.items() if k not in entry.policy.secret_args},
+    )
+    ours = isinstance(error, asyncio.TimeoutError) and ms >= timeout_s * 1_000
+    text = f"the tool gave no answer within {timeout_s:g} s" if ours else facts.message
+    return facts.but(
+        message=text,
+        timeout_s=timeout_s,
+        elapsed_ms=ms,
+        layer=facts.layer if facts.layer is not Layer.OWN else Layer.TOOL,
+    )
+
+
+def normal(value: Any) -> Any:
+    """Return a tool's result as plain JSON values.
+
+    Messages give their content, text blocks their text, JSON text its value.
+    """
+    if isinstance(value, BaseMessage):
+        value = value.content
+    value = _joined_blocks(value)
+    if isinstance(value, str):
+        return _json_text(value)
+    return json_value(value)
+
+
+def _joined_blocks(value: Any) -> Any:
+    blocks = isinstance(value, list) and value and all(_is_text(item) for item in value)
+    return "\n".join(item["text"] for item in value) if blocks else value
+
+
+def _is_text(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "text" and "text" in item
+
+
+def _json_text(text: str) -> Any:
+    if text.lstrip()[:1] not in {"{", "["}:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,132 @@
+"""Cut text of any language into weighted search words, with a bilingual glossary.
+
+English words are stemmed lightly, identifiers give their parts, Chinese gives pairs of
+characters. Words of the glossary add their concept, shared by both languages, and, with
+little weight, the concept's topic.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+
+WORD, PAIR, CONCEPT, TOPIC = 1.0, 0.6, 1.2, 0.3
+"""Weights of a word, of two Chinese characters, of a concept, of a topic."""
+LONGEST_PHRASE = 4
+"""Most words or characters of one glossary phrase that are looked up."""
+
+STOP_WORDS = frozenset(
+    "a an and are as at be been but by can could did do does for from had has have he "
+    "her his how i if in into is it its me my no nor not of off on or our please she so "
+    "some such than that the their them then there these they this those to too up us "
+    "was we were what when where which who will with would you your use used using "
+    "should must may via per let make made get got always never any all each".split()
+)
+STOP_CHARACTERS = frozenset("的了是在和与把被对到就也都而及或这那请我你他她它们个吗呢吧之其将")
+
+_SPLIT_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_PIECES = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*|[\u3400-\u9fff]+")
+_SUFFIXES = (
+    ("ies", "y"),
+    ("sses", "ss"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("xes", "x"),
+    ("ing", ""),
+    ("edly", ""),
+    ("ed", ""),
+    ("ly", ""),
+    ("s", ""),
+)
+_SHORTEST_STEM = 3
+
+
+def stem(word: str) -> str:
+    """Return the word without its commonest English ending."""
+    if word.endswith("ss") or not word.isascii() or not word.isalpha():
+        return word
+    for suffix, instead in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
+            return _tidy(word[: len(word) - len(suffix)] + instead, suffix)
+    return _tidy(word, "")
+
+
+def _tidy(base: str, suffix: str) -> str:
+    """Undo a doubled consonant (`stopp`) and drop a final e, so forms meet."""
+    doubled = suffix in ("ing", "ed") and base[-1:] == base[-2:-1]
+    if doubled and base[-1] not in "ls":
+        base = base[:-1]
+    return base[:-1] if base.endswith("e") and len(base) > _SHORTEST_STEM else base
+
+
+def weighted_words(text: str) -> dict[str, float]:
+    """Return search word → weight, summed over the text.
+
+    Concepts carry the prefix `~` and topics `#`, so they never meet a plain word.
+    """
+    words: dict[str, float] = {}
+    for word, weight in _words(text):
+        words[word] = words.get(word, 0.0) + weight
+    return words
+
+
+def _words(text: str) -> Iterator[tuple[str, float]]:
+    plain = unicodedata.normalize("NFKC", _SPLIT_CAMEL.sub(" ", text)).lower()
+    run: list[str] = []
+    for piece in _PIECES.findall(plain):
+        if not piece.isascii():
+            yield from _chinese(piece)
+            continue
+        parts = piece.split("_")
+        if len(parts) > 1:
+            yield piece, WORD
+        run.extend(stem(part) for part in parts)
+        yield from ((stem(p), WORD) for p in parts if p not in STOP_WORDS)
+    yield from _concepts(run, " ")
+
+
+def _chinese(run: str) -> Iterator[tuple[str, float]]:
+    yield from _concepts(list(run), "")
+    if len(run) == 1 and run not in STOP_CHARACTERS:
+        yield run, PAIR
+    for first, second in zip(run, run[1:], strict=False):
+        if first not in STOP_CHARACTERS and second not in STOP_CHARACTERS:
+            yield first + second, PAIR
+
+
+def _concepts(units: list[str], joiner: str) -> Iterator[tuple[str, float]]:
+    """Yield concept and topic of each glossary phrase, the longest first."""
+    phrases, start = _phrases(), 0
+    while start < len(units):
+        for size in range(min(LONGEST_PHRASE, len(units) - start), 0, -1):
+            found = phrases.get(joiner.join(units[start : start + size]))
+            if found:
+                yield from ((f"~{name}", CONCEPT) for name in found[0])
+                yield from ((f"#{name}", TOPIC) for name in found[1])
+                start += size - 1
+                break
+        start += 1
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return glossary phrase → its concepts and topics."""
+    file = resources.files("mendgraph.tools.memory") / "glossary.json"
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for topic, concepts in json.loads(file.read_text("utf-8")).items():
+        for concept, phrases in concepts.items():
+            for phrase in phrases:
+                names, topics = found.setdefault(_as_looked_up(phrase), (set(), set()))
+                names.add(concept)
+                topics.add(topic)
+    return {
+        phrase: (tuple(sorted(names)), tuple(sorted(topics)))
+        for phrase, (names, topics) in found.items()
+    }
+
+
+def _as_looked_up(phrase: str) -> str:
+    words = phrase.lower().split()
+    return " ".join(stem(word) for word in words) if phrase.isascii() else phrase

@@ -1,0 +1,147 @@
+"""Everything a plan is refused for before anything runs (F02), a sentence each.
+
+Structure is judged by `mendgraph.state.algebra`; here come tools, argument schemas,
+bindings and rules. Every message names the step.
+"""
+
+from collections.abc import Callable, Iterable
+
+from mendgraph.state.algebra import PlanError, ancestors, structural_problems
+from mendgraph.state.limits import Limits
+from mendgraph.state.plan import Plan, Risk, Step
+from mendgraph.tools.bindings import expressions
+from mendgraph.tools.cel import Expression, RuleError, compile_rule
+from mendgraph.tools.registry import Registry
+
+RULE_NAMES = frozenset({"output", "args", "error", "steps", "tool", "output_count"})
+"""Names a rule may use besides steps and the variables of its own macros."""
+
+
+def check_plan(
+    plan: Plan, registry: Registry, limits: Limits, *, strict_risk: bool = False
+) -> Plan:
+    """Return the plan if it may run.
+
+    Args:
+        plan: What was given or proposed.
+        registry: The tools allowed for this task.
+        limits: Its `steps` cap counts here.
+        strict_risk: High-risk steps must have a fallback or say why not (F03).
+
+    Raises:
+        PlanError: It may not; every fault is named.
+    """
+    problems = plan_problems(plan, registry, limits, strict_risk=strict_risk)
+    if problems:
+        raise PlanError(problems)
+    return plan
+
+
+def plan_problems(
+    plan: Plan, registry: Registry, limits: Limits, *, strict_risk: bool = False
+) -> list[str]:
+    """Return all faults of a plan; bindings are judged once the structure is sound."""
+    problems = structural_problems(plan, limits.steps)
+    for step in plan.steps:
+        problems += _tool_problems(step, registry)
+        if strict_risk:
+            problems += _risk_problems(step)
+    if problems:
+        return problems
+    return [p for step in plan.steps for p in _reference_problems(plan, step)]
+
+
+def _tool_problems(step: Step, registry: Registry) -> list[str]:
+    if step.subtask is not None:
+        unknown = [name for name in step.subtask.tools if name not in registry]
+        return [f"step {step.id!r}: its sub-task may not use {n!r}" for n in unknown]
+    if step.tool is None:
+        return [f"step {step.id!r} names no tool and has no sub-task"]
+    if step.tool not in registry:
+        known = ", ".join(sorted(registry.names)) or "none"
+        return [
+            f"step {step.id!r}: no tool is called {step.tool!r}; there are: {known}"
+        ]
+    problems = registry.get(step.tool).template_problems(step.inputs)
+    fallback = step.fallback
+    if fallback and fallback.tool and fallback.tool not in registry:
+        problems.append(f"its fallback names no tool: {fallback.tool!r}")
+    return [f"step {step.id!r}: {problem}" for problem in problems]
+
+
+def _risk_problems(step: Step) -> list[str]:
+    covered = step.fallback or step.no_fallback_reason or step.subtask
+    if step.risk is not Risk.HIGH or covered:
+        return []
+    return [
+        f"step {step.id!r} is of high risk; give it a fallback or a no_fallback_reason"
+    ]
+
+
+def _reference_problems(plan: Plan, step: Step) -> list[str]:
+    above, known = ancestors(plan, step.id), frozenset(plan.ids)
+    fallback = step.fallback.inputs if step.fallback else {}
+    problems: list[str] = []
+    for what, parts in (
+        ("input", lambda: expressions(step.inputs)),
+        ("fallback input", lambda: expressions(fallback)),
+        ("precondition_rule", lambda: _rules(step.precondition_rule)),
+        ("validation_rule", lambda: _rules(step.validation_rule)),
+    ):
+        problems += [
+            f"step {step.id!r}, {what}: {problem}"
+            for problem in _judge(parts, step.id, above, known, rule="rule" in what)
+        ]
+    return problems
+
+
+def _rules(source: str | None) -> Iterable[Expression]:
+    return [compile_rule(source)] if source else []
+
+
+def _judge(
+    parts: Callable[[], Iterable[Expression]],
+    own: str,
+    above: frozenset[str],
+    known: frozenset[str],
+    *,
+    rule: bool,
+) -> list[str]:
+    problems: list[str] = []
+    try:
+        for expression in parts():
+            problems += _judge_one(expression, own, above, known, rule=rule)
+    except RuleError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _judge_one(
+    expression: Expression,
+    own: str,
+    above: frozenset[str],
+    known: frozenset[str],
+    *,
+    rule: bool,
+) -> list[str]:
+    read = expression.step_references(known)
+    source = expression.source
+    problems = [
+        f"{source!r} reads step {i!r}, which does not come before {own!r}; "
+        "add it to the dependencies"
+        for i in sorted(read - above)
+    ]
+    if expression.reads_steps_dynamically():
+        problems.append(f'{source!r} must name steps literally, as steps["id"]')
+    free = expression.names() - known - RULE_NAMES - _macro_names(source)
+    if not rule:
+        free |= expression.names() & (RULE_NAMES - {"steps"}) - known
+    problems += [f"{source!r} uses {n!r}, which is no step" for n in sorted(free)]
+    return problems
+
+
+def _macro_names(source: str) -> frozenset[str]:
+    import re
+
+    bound = re.findall(r"\.(?:all|exists|exists_one|map|filter)\s*\(\s*(\w+)", source)
+    return frozenset(bound)

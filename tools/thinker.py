@@ -1,0 +1,129 @@
+"""Asking the model: the budget before, the bill after, the reasoning kept apart.
+
+A model's faults are data: a `Thought` has a value or the reason why there is none.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from langgraph.errors import GraphBubbleUp
+from pydantic import BaseModel
+
+from mendgraph.state.events import EventKind
+from mendgraph.state.limits import Spent
+from mendgraph.state.masking import mask
+from mendgraph.tools.models.errors import ModelError
+from mendgraph.tools.run import Run
+
+Value = TypeVar("Value", bound=BaseModel)
+
+CORRECTING = frozenset({"patch", "reflect", "replan"})
+"""Roles whose calls count towards the correction amplification factor (F46)."""
+
+
+class Thought(Generic[Value]):
+    """What the model gave for one role."""
+
+    def __init__(
+        self,
+        value: Value | None = None,
+        problem: str | None = None,
+        *,
+        unavailable: bool = False,
+        reasoning_ref: str | None = None,
+        spent: Spent | None = None,
+    ) -> None:
+        self.value = value
+        self.problem = problem
+        self.unavailable = unavailable
+        """No model answers at the moment; the run may pause and go on later."""
+        self.reasoning_ref = reasoning_ref
+        self.spent = spent or Spent()
+
+
+async def think_about(
+    run: Run,
+    role: str,
+    prompt: Mapping[str, str],
+    schema: type[Value],
+    *,
+    label: str,
+    max_tokens: int | None = None,
+    thinking: bool | None = None,
+) -> Thought[Value]:
+    """Ask the model once, within the budgets, and count what it cost.
+
+    Args:
+        run: The node's view of the world.
+        role: `plan`, `patch`, `reflect`, `replan`, `critique`, …
+        prompt: `system` and `user` text.
+        schema: What the answer must be.
+        label: Names the reasoning chain, such as `v2:reflect:s4`.
+        max_tokens: Cap of the answer, reasoning included.
+        thinking: Whether the model should reason; None leaves it to the adapter.
+    """
+    if run.deps.reasoner is None:
+        return Thought(problem="no model was given")
+    exhausted = run.reserve(
+        "model_calls", "reasoning_tokens", "total_tokens", "seconds"
+    )
+    if exhausted:
+        return Thought(problem=str(exhausted))
+    started = run.now()
+    try:
+        answer = await run.deps.reasoner.ask(
+            role,
+            prompt["system"],
+            prompt["user"],
+            schema,
+            max_tokens=max_tokens,
+            thinking=thinking,
+        )
+    except GraphBubbleUp:
+        raise
+    except ModelError as error:
+        spent = _bill(run, role, error.usage)
+        return Thought(
+            problem=mask(str(error)), unavailable=error.resumable, spent=spent
+        )
+    spent = _bill(run, role, answer.usage)
+    reference = await _keep(run, label, role, answer, started)
+    run.emit(
+        EventKind.MODEL_CALLED,
+        f"{role}: {answer.usage.completion_tokens} tokens",
+        role=role,
+        model=answer.model,
+        seconds=round(run.now() - started, 3),
+    )
+    return Thought(answer.value, reasoning_ref=reference, spent=spent)
+
+
+def _bill(run: Run, role: str, usage: Any) -> Spent:
+    spent = Spent(
+        model_calls=usage.model_calls,
+        correction_model_calls=usage.model_calls if role in CORRECTING else 0,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        budgeted_tokens=usage.completion_tokens,
+    )
+    run.charge(spent)
+    return spent
+
+
+async def _keep(
+    run: Run, label: str, role: str, answer: Any, started: float
+) -> str | None:
+    key = f"{label}:{run.deps.new_id()}"
+    kept = {
+        "role": role,
+        "label": label,
+        "model": answer.model,
+        "reasoning": mask(answer.reasoning) if answer.reasoning else None,
+        "started_at": started,
+        "ended_at": run.now(),
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "completion_tokens": answer.usage.completion_tokens,
+    }
+    await run.vault.put_reasoning(key, kept)
+    return key

@@ -1,0 +1,91 @@
+"""What a thread keeps in the store: raw outputs, outcomes, reasoning, signals.
+
+State holds references into the vault. Namespaces are ("mendgraph", thread, room).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+OUTPUTS, OUTCOMES, REASONING, SIGNALS = "outputs", "outcomes", "reasoning", "signals"
+PAGE = 1_000
+
+
+class Vault:
+    """The store as one thread sees it."""
+
+    def __init__(self, store: BaseStore, thread_id: str) -> None:
+        self.store = store
+        self.thread_id = thread_id
+
+    def _room(self, *names: str) -> tuple[str, ...]:
+        return ("mendgraph", self.thread_id, *names)
+
+    async def put_output(self, reference: str, value: Any) -> None:
+        """Keep a raw output under its reference."""
+        await self.store.aput(
+            self._room(OUTPUTS), reference, {"value": value}, index=False
+        )
+
+    async def get_output(self, reference: str) -> Any:
+        """Return a raw output.
+
+        Raises:
+            KeyError: It was never kept.
+        """
+        item = await self.store.aget(self._room(OUTPUTS), reference)
+        if item is None:
+            raise KeyError(reference)
+        return item.value["value"]
+
+    async def put_outcome(
+        self, round_token: str, step_id: str, outcome: Mapping[str, Any]
+    ) -> None:
+        """Keep what a branch ended with, before its superstep is over."""
+        room = self._room(OUTCOMES, round_token)
+        await self.store.aput(room, step_id, dict(outcome), index=False)
+
+    async def outcomes(self, round_token: str) -> dict[str, dict[str, Any]]:
+        """Return all outcomes of a round by step id."""
+        return await self._all(self._room(OUTCOMES, round_token))
+
+    async def put_reasoning(self, key: str, value: Mapping[str, Any]) -> None:
+        """Keep a reasoning chain apart from its output (F10)."""
+        await self.store.aput(self._room(REASONING), key, dict(value), index=False)
+
+    async def reasoning(self) -> dict[str, dict[str, Any]]:
+        """Return all reasoning chains of the thread by key."""
+        return await self._all(self._room(REASONING))
+
+    async def put_signal(self, key: str, value: Mapping[str, Any]) -> None:
+        """Leave a message for the running task (F63)."""
+        await self.store.aput(self._room(SIGNALS), key, dict(value), index=False)
+
+    async def signals(self) -> dict[str, dict[str, Any]]:
+        """Return all messages left for the thread by key."""
+        return await self._all(self._room(SIGNALS))
+
+    async def _all(self, room: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        while True:
+            page = await self.store.asearch(room, limit=PAGE, offset=len(found))
+            found |= {item.key: item.value for item in page if item.namespace == room}
+            if len(page) < PAGE:
+                return found
+
+
+def json_value(value: Any) -> Any:
+    """Return the value as plain JSON values; what cannot be becomes text."""
+    return json.loads(json.dumps(value, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    return str(value)
