@@ -179,14 +179,20 @@ def accept(current: Plan | None, proposal: Proposal) -> Plan:
 
 
 def reduce_plan(left: dict[str, Any] | None, right: dict[str, Any] | None) -> Any:
-    """Reduce the plan channel: a proposal is compared and set, anything else is given.
+    """Reduce the plan channel by the kind of update.
 
-    A plan given from outside is held as it came under `given` until `think` has
-    validated it.
+    `{"fresh": plan}` begins a task, `{"restore": true}` goes on with the plan there was,
+    a `Proposal` is compared and set. Anything else is a plan given from outside: it is
+    held as it came until `think` has validated it, the one it displaced beside it.
     """
-    if right is None or "given" in right:
-        return right
+    if right is None:
+        return None
+    if "fresh" in right:
+        return right["fresh"]
+    before = left.get("before") if left and "given" in left else left
+    if "restore" in right:
+        return before
     if "base_version" not in right:
-        return {"given": right}
-    current = None if not left or "given" in left else Plan.model_validate(left)
+        return {"given": right, "before": before}
+    current = Plan.model_validate(before) if before else None
     return accept(current, Proposal.model_validate(right)).plain()

@@ -38,8 +38,23 @@ class Observation(Record):
     arguments: dict[str, Any] = Field(default_factory=dict)
     """Masked."""
     arguments_digest: str = ""
-    elapsed_ms: float = 0.0
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    waited_s: float = 0.0
     effect_key: str | None = None
     reused: bool = False
     advice: str | None = None
     """What a person answered instead of approving."""
+
+    @property
+    def elapsed_ms(self) -> float:
+        """How long the call took in milliseconds."""
+        return (self.ended_at - self.started_at) * 1_000
+
+
+class Approval(Record):
+    """A person's consent to one call, bound to its digest (F15)."""
+
+    digest: str
+    expires_at: float | None = None
+    """Seconds since the epoch."""

@@ -41,9 +41,11 @@ class MendState(TypedDict, total=False):
     schema_version: int
     task_id: str
     task: str
+    accepted: str
+    """The task as `think` took it; another text begins a new task."""
     messages: Annotated[list[AnyMessage], add_messages]
     constraints: list[str]
-    plan: Annotated[dict[str, Any] | None, reduce_plan]
+    plan: Annotated[dict[str, Any], reduce_plan]
     steps: Annotated[dict[str, Any], reduce_steps]
     spent: Annotated[dict[str, Any], add_spent]
     corrections: Annotated[list[dict[str, Any]], reduce_trail]
@@ -77,6 +79,11 @@ class StepState(TypedDict, total=False):
     upstream: dict[str, str]
     """Step id → reference of the output, for results of earlier rounds."""
     corrections_before: int
+    lineages: list[str]
+    """Lineages of the current plan, from its second version on."""
+    awaits: list[str]
+    """Dependencies that run in the same superstep."""
+    approval: dict[str, Any] | None
     call: dict[str, Any]
     """The call to make: tool, changed arguments, tier, timeout factor, wait."""
     observation: dict[str, Any]
@@ -104,7 +111,6 @@ class StepOutput(TypedDict):
 
 EMPTY: dict[str, Any] = {
     "schema_version": SCHEMA_VERSION,
-    "plan": None,
     "steps": None,
     "spent": None,
     "corrections": None,

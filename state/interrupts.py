@@ -45,6 +45,8 @@ class Question(Record):
     plan_version: int | None = None
     args_digest: str | None = None
     expires_at: float | None = None
+    term_s: float | None = None
+    """Seconds an answer is waited for; after that it is asked anew."""
     options: tuple[str, ...] = ()
     allowed: tuple[DecisionType, ...] = ()
     problem: str | None = None

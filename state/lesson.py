@@ -123,6 +123,12 @@ class Application(Record):
     """0..1, likeness of this context to earlier ones."""
     satisfaction: float | None = None
     rehearsed: bool = False
+    args_before: dict[str, Any] | None = None
+    """Masked arguments of the call that failed, when the fix changed arguments."""
+    args_after: dict[str, Any] | None = None
+    """Masked arguments of the call that worked or failed after the fix."""
+    error: str | None = None
+    """Masked message of the failure."""
 
 
 class Strategy(Record):

@@ -22,6 +22,8 @@ class Limits(Record):
     """Reflection-directed fixes of the whole task."""
     replans: int = Field(default=8, ge=0)
     clarifications: int = Field(default=5, ge=0)
+    rounds: int = Field(default=200, ge=1)
+    """Supersteps in which steps are sent; no loop can run for ever."""
     model_calls: int = Field(default=60, ge=0)
     reasoning_tokens: int = Field(default=15_000, ge=0)
     """Tokens the model may produce for planning, patching and reflecting (F59)."""
@@ -49,6 +51,7 @@ class Spent(Record):
     corrections: int = 0
     replans: int = 0
     clarifications: int = 0
+    rounds: int = 0
     model_calls: int = 0
     correction_model_calls: int = 0
     """Model calls made to mend something; their share is the CAF (F46)."""
@@ -93,6 +96,7 @@ METERS: tuple[tuple[str, str], ...] = (
     ("corrections", "corrections"),
     ("replans", "replans"),
     ("clarifications", "clarifications"),
+    ("rounds", "rounds"),
     ("model_calls", "model_calls"),
     ("budgeted_tokens", "reasoning_tokens"),
     ("total_tokens", "total_tokens"),

@@ -58,6 +58,8 @@ class AuthRule(Record):
     """CEL over `args`, `tool` and `effect`; absent means always."""
     decision: Literal["allow", "ask", "deny"]
     reason: str = ""
+    allowed: tuple[str, ...] = ()
+    """Decisions a person may take when asked; all four when empty."""
 
 
 class ToolPolicy(Record):

@@ -6,6 +6,7 @@ fusion as in Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion" (SIGIR 2009
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 SATURATION = 1.2
 """BM25 k1: how fast a repeated word stops to count."""
@@ -32,9 +33,12 @@ def inverse_frequency(documents: float, having: float) -> float:
     return math.log1p((documents - having + 0.5) / (having + 0.5))
 
 
-def saturation(frequency: float, length: float, average: float) -> float:
-    """Return BM25's factor for a word's frequency in a text of `length` words."""
-    relative = length / average if average else 1.0
+def saturation(frequency: Any, length: Any, average: float) -> Any:
+    """Return BM25's factor for a word's frequency in a text of `length` words.
+
+    Frequency and length are numbers, or arrays of the same shape.
+    """
+    relative = length / (average or 1.0)
     norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * relative)
     return frequency * (SATURATION + 1) / (frequency + norm)
 

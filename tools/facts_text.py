@@ -50,6 +50,7 @@ _EXIT = tuple(
         r"(?:non-?zero )?exit (?:status|code)[\"']?\s*[:=]?\s*(-?\d{1,10})\b",
         r"return(?:ed)?[ _]?code[\"']?\s*(?:[:=]|of|is)?\s*(-?\d{1,10})\b",
         r"(?:terminated|killed) (?:by|with) (?:signal|exit code)\s*(\d{1,3})\b",
+        r"\bcurl: \((\d{1,2})\)",
         r"\brc\s*=\s*(-?\d{1,3})\b",
         r"\bcode (\d{1,3}) \(?(?:exit|process)",
     )
@@ -67,6 +68,7 @@ _COMMAND = tuple(
     for pattern in (
         r"Command '\[?'?\"?([^\s'\",]+)",
         r"[\"'](?:command|cmd)[\"']\s*:\s*[\"'\[]+([^\s\"',]+)",
+        r"\b(curl): \(\d",
         r"(?:^|\n)\s*[$>]\s+(\S+)",
         r"`(\w[\w.-]*)[^`]*`.{0,40}(?:exit|return|status)",
         r"(?:^|[\s(\"'])(grep|egrep|fgrep|rg|ag|diff|cmp|comm|pgrep|git|curl|wget|rsync"
@@ -84,7 +86,25 @@ _GRPC = tuple(
         r"(?:^|Error:?\s*)\d{1,2} ([A-Z]{2,}(?:_[A-Z]+)*):",
     )
 )
-GRPC_CODES = ["OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"]
+GRPC_CODES = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+]
 """Names by number, 0 to 16."""
 
 _BOTO = re.compile(r"An error occurred \(([\w.]+)\) when calling the")
@@ -100,7 +120,9 @@ _SQLSTATE = re.compile(
     r"SQLSTATE\W{0,4}([0-9A-Z]{5})\b|ERROR:\s+([0-9A-Z]{5}):|\bpgcode\W+([0-9A-Z]{5})\b"
     r"|[\"']?code[\"']?\s*[:=]\s*[\"']((?=[0-9A-Z]*\d)[0-9A-Z]{5})[\"']"
 )
-_ERRNO = re.compile(r"\[Errno (-?\d+)\]|\berrno\W{1,3}(-?\d+)|\(os error (\d+)\)", re.IGNORECASE)
+_ERRNO = re.compile(
+    r"\[Errno (-?\d+)\]|\berrno\W{1,3}(-?\d+)|\(os error (\d+)\)", re.IGNORECASE
+)
 _WINERROR = re.compile(r"\[?WinError (\d+)\]?")
 _WINDOWS: dict[int, int] = {
     2: errno.ENOENT,
@@ -123,7 +145,46 @@ _WINDOWS: dict[int, int] = {
     1225: errno.ECONNREFUSED,
 }
 _SYMBOL = re.compile(r"\b(E[A-Z][A-Z0-9]{2,14})\b")
-_SPOKEN = ["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "EACCES", "EPERM", "EROFS", "ENOENT", "ENOTDIR", "EISDIR", "EEXIST", "ENOTEMPTY", "EBUSY", "ETXTBSY", "EAGAIN", "EADDRINUSE", "EADDRNOTAVAIL", "ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENETDOWN", "EHOSTDOWN", "ENOTCONN", "ENAMETOOLONG", "E2BIG", "EFBIG", "ELOOP", "EXDEV", "ENODEV", "EIO", "ESTALE", "ENOEXEC", "EOPNOTSUPP"]
+_SPOKEN = [
+    "ENOSPC",
+    "EDQUOT",
+    "EMFILE",
+    "ENFILE",
+    "ENOMEM",
+    "EACCES",
+    "EPERM",
+    "EROFS",
+    "ENOENT",
+    "ENOTDIR",
+    "EISDIR",
+    "EEXIST",
+    "ENOTEMPTY",
+    "EBUSY",
+    "ETXTBSY",
+    "EAGAIN",
+    "EADDRINUSE",
+    "EADDRNOTAVAIL",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ECONNABORTED",
+    "EPIPE",
+    "ETIMEDOUT",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ENETDOWN",
+    "EHOSTDOWN",
+    "ENOTCONN",
+    "ENAMETOOLONG",
+    "E2BIG",
+    "EFBIG",
+    "ELOOP",
+    "EXDEV",
+    "ENODEV",
+    "EIO",
+    "ESTALE",
+    "ENOEXEC",
+    "EOPNOTSUPP",
+]
 _STRERROR = tuple(
     (os.strerror(getattr(errno, name)).lower(), getattr(errno, name))
     for name in _SPOKEN
@@ -245,7 +306,7 @@ def _errno(text: str, found: dict[str, Any]) -> dict[str, Any]:
         return {}
     lowered = text.lower()
     spoken = next((number for words, number in _STRERROR if words in lowered), None)
-    if spoken is not None and "exit_code" not in found:
+    if spoken is not None:
         return {"errno": spoken}
     if match := _WINERROR.search(text):
         return {"errno": _WINDOWS.get(int(match[1]), int(match[1]))}

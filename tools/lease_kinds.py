@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -104,7 +105,7 @@ class ProcessLease:
 
 
 class LockLease:
-    """Exact leases made of locks that die with their holder."""
+    """Exact leases made of locks that die with their holder, or with this object."""
 
     renew_every_s: float | None = None
 
@@ -112,6 +113,7 @@ class LockLease:
         self._clock = clock
         self._guard = threading.Lock()
         self._locks: dict[str, Held] = {}
+        weakref.finalize(self, _close_all, self._locks)
 
     def acquire(self, thread_id: str) -> LeaseToken:
         """Take the thread, or raise `ThreadBusy`."""
@@ -136,6 +138,12 @@ class LockLease:
 
     def _grab(self, token: LeaseToken) -> Held:
         raise NotImplementedError
+
+
+def _close_all(locks: dict[str, Held]) -> None:
+    """Let go of what was never given back."""
+    while locks:
+        locks.popitem()[1].close()
 
 
 class FileLease(LockLease):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Self
 
@@ -104,12 +105,14 @@ def open_folder(
             )
             with _closed_on_error(saver.close):
                 saver.setup()
+                _try_write(saver.conn)
         with _closed_on_error(saver.close), _explained(folder / STORE):
             store = ThreadedSqliteStore(
                 folder / STORE, busy_s=busy_s, synchronous=synchronous
             )
             with _closed_on_error(store.close):
                 store.setup()
+                _try_write(store.conn)
 
     def close() -> None:
         saver.close()
@@ -147,21 +150,26 @@ def open_postgres(uri: str) -> Persist:
 
 def _make(folder: Path) -> None:
     """Make the folder, and see that files can be written there."""
-    if folder.exists() and not folder.is_dir():
-        raise PersistError(f"{folder} is a file; name a folder for `persist`")
     try:
+        if folder.exists() and not folder.is_dir():
+            raise PersistError(f"{folder} is a file; name a folder for `persist`")
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
         (folder / MEMORY).mkdir(exist_ok=True)
+        for each in (folder, folder / LOCKS, folder / MEMORY):
+            TemporaryFile(dir=each).close()
     except OSError as error:
         raise PersistError(
             f"{folder} cannot be made or written ({error.strerror}); make it writable "
             "for this user, or choose another folder"
         ) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PersistError(
-            f"{folder} is read-only; make it writable for this user, or choose "
-            "another folder"
-        )
+
+
+def _try_write(connection: sqlite3.Connection) -> None:
+    """Write and take it back; where the tables exist, nothing else would write yet."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA user_version={version:d}")
+    connection.rollback()
 
 
 @contextmanager

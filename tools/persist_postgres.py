@@ -9,7 +9,7 @@ import hashlib
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -29,6 +29,7 @@ Pool = ConnectionPool[psycopg.Connection[DictRow]]
 POOL_SIZE = 8
 CONNECT_S = 10.0
 SETUP_S = 60.0
+APPLICATION_NAME = 63
 SETUP_PAUSE_S = 0.05
 KEEPALIVE: dict[str, Any] = {
     "keepalives": 1,
@@ -87,6 +88,19 @@ def _try_lock(connection: psycopg.Connection[Any], key: int) -> bool:
     return row is not None and bool(row[0])
 
 
+class AdvisoryLock:
+    """A lock on a connection of its own."""
+
+    def __init__(self, connection: psycopg.Connection[Any], key: int) -> None:
+        self.connection, self._key = connection, key
+
+    def close(self) -> None:
+        """Unlock, then close: the server learns of a closed connection only later."""
+        with suppress(psycopg.Error):
+            self.connection.execute("SELECT pg_advisory_unlock(%s)", (self._key,))
+        self.connection.close()
+
+
 class PostgresLease(LockLease):
     """An advisory lock per thread on a connection of its own; exact.
 
@@ -106,30 +120,28 @@ class PostgresLease(LockLease):
     def renew(self, token: LeaseToken) -> None:
         """Raise `LeaseLost` when the lock's connection is gone."""
         super().renew(token)
+        with self._guard:
+            lock = self._locks.get(token.id)
         try:
-            self._connection(token).execute("SELECT 1")
+            if isinstance(lock, AdvisoryLock):
+                lock.connection.execute("SELECT 1")
         except psycopg.Error as error:
             self.release(token)
             raise LeaseLost(
                 f"the database connection that held thread {token.thread_id} is gone"
             ) from error
 
-    def _connection(self, token: LeaseToken) -> psycopg.Connection[Any]:
-        with self._guard:
-            held = self._locks.get(token.id)
-        if not isinstance(held, psycopg.Connection):
-            raise LeaseLost(f"thread {token.thread_id} is no longer held")
-        return held
-
     def _grab(self, token: LeaseToken) -> Held:
-        name = f"mendgraph {token.holder}"[:63]
+        name = f"mendgraph {token.holder}"[:APPLICATION_NAME]
         connection = psycopg.connect(
             self._conninfo, autocommit=True, application_name=name, **KEEPALIVE
         )
         key = advisory_key(token.thread_id)
         if _try_lock(connection, key):
-            return connection
+            return AdvisoryLock(connection, key)
         holder = connection.execute(HOLDER, {"key": key}).fetchone()
+        if holder is None and _try_lock(connection, key):
+            return AdvisoryLock(connection, key)
         connection.close()
         label, since = holder or (None, None)
         who = (label or "").removeprefix("mendgraph ") or "another process"
@@ -210,9 +222,9 @@ def _explained(uri: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        where = _where(uri)
+        where, words = _where(uri), " ".join(str(error).split())
         raise PersistError(
-            f"PostgreSQL at {where} cannot be used: {_masked(str(error), uri)}; check "
+            f"PostgreSQL at {where} cannot be used: {_masked(words, uri)}; check "
             "that it runs there, and the user's password and right to create tables"
         ) from None
 

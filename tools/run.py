@@ -77,6 +77,11 @@ class Run:
         """The task's allowances."""
         return self.deps.limits
 
+    @property
+    def ledger_id(self) -> str:
+        """What effects are recorded under: a new task on a thread may repeat them."""
+        return f"{self.thread_id}:{self.task_id}"
+
     def now(self) -> float:
         """Seconds since the epoch."""
         return self.deps.clock()

@@ -17,6 +17,8 @@ from mendgraph.tools.run import Run
 
 Value = TypeVar("Value", bound=BaseModel)
 
+CALLS_A_QUESTION = 8
+"""Requests one question may cost, re-asks and fallback models included."""
 CORRECTING = frozenset({"patch", "reflect", "replan"})
 """Roles whose calls count towards the correction amplification factor (F46)."""
 
@@ -70,21 +72,22 @@ async def think_about(
     if exhausted:
         return Thought(problem=str(exhausted))
     started = run.now()
+    messages = [("system", prompt["system"]), ("user", prompt["user"])]
     try:
         answer = await run.deps.reasoner.ask(
             role,
-            prompt["system"],
-            prompt["user"],
+            messages,
             schema,
             max_tokens=max_tokens,
             thinking=thinking,
+            max_calls=_calls_left(run),
         )
     except GraphBubbleUp:
         raise
     except ModelError as error:
         spent = _bill(run, role, error.usage)
         return Thought(
-            problem=mask(str(error)), unavailable=error.resumable, spent=spent
+            problem=mask(str(error)), unavailable=error.models_side, spent=spent
         )
     spent = _bill(run, role, answer.usage)
     reference = await _keep(run, label, role, answer, started)
@@ -98,15 +101,14 @@ async def think_about(
     return Thought(answer.value, reasoning_ref=reference, spent=spent)
 
 
+def _calls_left(run: Run) -> int:
+    left = run.limits.model_calls - run.board.spent.model_calls
+    return max(1, min(CALLS_A_QUESTION, left))
+
+
 def _bill(run: Run, role: str, usage: Any) -> Spent:
-    spent = Spent(
-        model_calls=usage.model_calls,
-        correction_model_calls=usage.model_calls if role in CORRECTING else 0,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
-        budgeted_tokens=usage.completion_tokens,
-    )
+    correcting = usage.model_calls if role in CORRECTING else 0
+    spent = usage.spent().plus(Spent(correction_model_calls=correcting))
     run.charge(spent)
     return spent
 

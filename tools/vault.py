@@ -1,6 +1,6 @@
 """What a thread keeps in the store: raw outputs, outcomes, reasoning, signals.
 
-State holds references into the vault. Namespaces are ("mendgraph", thread, room).
+State holds references into the vault. Namespaces are ("mendgraph", "threads", thread, room).
 """
 
 import json
@@ -9,7 +9,10 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-OUTPUTS, OUTCOMES, REASONING, SIGNALS = "outputs", "outcomes", "reasoning", "signals"
+from mendgraph.tools.ledger import label
+
+OUTPUTS, OUTCOMES, REASONING = "outputs", "outcomes", "reasoning"
+SIGNALS, QUESTIONS = "signals", "questions"
 PAGE = 1_000
 
 
@@ -21,7 +24,7 @@ class Vault:
         self.thread_id = thread_id
 
     def _room(self, *names: str) -> tuple[str, ...]:
-        return ("mendgraph", self.thread_id, *names)
+        return ("mendgraph", "threads", label(self.thread_id), *map(label, names))
 
     async def put_output(self, reference: str, value: Any) -> None:
         """Keep a raw output under its reference."""
@@ -66,6 +69,28 @@ class Vault:
     async def signals(self) -> dict[str, dict[str, Any]]:
         """Return all messages left for the thread by key."""
         return await self._all(self._room(SIGNALS))
+
+    async def question(
+        self, key: str, question: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], str | None]:
+        """Return the question kept under a key and why it was closed, if it was.
+
+        The first caller's question is kept.
+        """
+        room = self._room(QUESTIONS)
+        item = await self.store.aget(room, key)
+        if item is None:
+            value = {"question": dict(question), "closed": None}
+            await self.store.aput(room, key, value, index=False)
+            return value["question"], None
+        return item.value["question"], item.value["closed"]
+
+    async def close_question(
+        self, key: str, question: Mapping[str, Any], reason: str
+    ) -> None:
+        """Keep why a question has to be asked again."""
+        value = {"question": dict(question), "closed": reason}
+        await self.store.aput(self._room(QUESTIONS), key, value, index=False)
 
     async def _all(self, room: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}

@@ -11,12 +11,14 @@ from typing import Any, Protocol
 
 from langchain_core.embeddings import Embeddings
 
-from mendgraph.tools.memory.words import weighted_words
+from mendgraph.tools.memory.words import chinese_characters, weighted_words
 
 GRAM = 3
 """Characters of one n-gram inside a word."""
-GRAM_WEIGHT = 0.25
-SCHEME = "hashing-2"
+GRAM_WEIGHT = 0.2
+CHARACTER = 0.6
+"""Weight of one Chinese character; pairs alone miss words written another way."""
+SCHEME = "hashing-3"
 """Changes whenever the same text would give another vector."""
 
 
@@ -54,6 +56,8 @@ class HashingEmbeddings(Embeddings):
             self._add(vector, word, damped)
             for gram in _grams(word):
                 self._add(vector, gram, damped * GRAM_WEIGHT)
+        for character in chinese_characters(text):
+            self._add(vector, character, CHARACTER)
         return unit(vector)
 
     def _add(self, vector: list[float], feature: str, weight: float) -> None:

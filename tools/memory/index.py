@@ -1,7 +1,6 @@
 """An incremental index over lessons in memory: BM25 words and signature parts."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +48,12 @@ def signature_parts(lesson: Lesson) -> Iterator[tuple[str, float]]:
 def wanted_parts(query: Query) -> set[str]:
     """Return the signature keys a query asks for."""
     faults = {":".join(item.split(":")[:2]) for item in query.signatures}
+    by_class = (f"{fault}:{name}" for fault in faults for name in query.tool_classes)
     return {
         *(f"tool={tool}" for tool in query.tools),
         *(f"class={name}" for name in query.tool_classes),
         *(f"fault={fault}" for fault in faults),
-        *(f"signature={item}" for item in query.signatures),
+        *(f"signature={item}" for item in (*query.signatures, *by_class)),
     }
 
 
@@ -144,7 +144,7 @@ class LessonIndex:
                 continue
             rows, weights = postings.arrays()
             rarity = inverse_frequency(len(self._ids), len(rows))
-            factor: Any = saturation_of(weights, lengths[rows], average)
+            factor = saturation(weights, lengths[rows], average)
             scores[rows] += np.float32(min(times, MOST_PER_WORD) * rarity) * factor
         return scores
 
@@ -179,13 +179,6 @@ class LessonIndex:
         if self._dense is None:
             self._dense = np.asarray(self._lengths, dtype=np.float32)
         return self._dense
-
-
-def saturation_of(weights: Scores, lengths: Scores, average: float) -> Any:
-    """Apply BM25's saturation to arrays; its arithmetic is the same as for numbers."""
-    form: Any = saturation
-    relative: Any = lengths
-    return form(weights, relative, average)
 
 
 def _indexed_alike(first: Lesson, second: Lesson) -> bool:

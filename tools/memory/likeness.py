@@ -1,6 +1,7 @@
 """How alike two lessons are, and whether they contradict each other."""
 
 import re
+from functools import lru_cache
 from itertools import combinations
 
 from mendgraph.state.lesson import Lesson
@@ -14,7 +15,10 @@ _NEGATIONS = re.compile(
 )
 _OPPOSITES: tuple[tuple[str, str], ...] = (
     (r"\b(?:increas|rais|larger|longer|more|higher)|增大|增加|调大|提高|延长", "more"),
-    (r"\b(?:decreas|reduc|lower|smaller|shorter|fewer|less)|减小|减少|调小|降低", "less"),
+    (
+        r"\b(?:decreas|reduc|lower|smaller|shorter|fewer|less)|减小|减少|调小|降低",
+        "less",
+    ),
     (r"\b(?:enabl|turn on|switch on)|启用|打开|开启", "on"),
     (r"\b(?:disabl|turn off|switch off)|禁用|关闭|停用", "off"),
 )
@@ -23,7 +27,7 @@ _OPPOSED = {("more", "less"), ("less", "more"), ("on", "off"), ("off", "on")}
 
 def overlap(first: str, second: str) -> float:
     """Return the weighted Jaccard overlap, 0..1, of two texts' words."""
-    left, right = weighted_words(first), weighted_words(second)
+    left, right = _words(first), _words(second)
     keys = {word for word in left.keys() | right.keys() if not word.startswith("#")}
     shared = sum(min(left.get(k, 0.0), right.get(k, 0.0)) for k in keys)
     union = sum(max(left.get(k, 0.0), right.get(k, 0.0)) for k in keys)
@@ -32,7 +36,9 @@ def overlap(first: str, second: str) -> float:
 
 def opposed(first: str, second: str) -> bool:
     """Tell whether one text forbids what the other advises, or turns it round."""
-    if bool(_NEGATIONS.search(first.lower())) != bool(_NEGATIONS.search(second.lower())):
+    if bool(_NEGATIONS.search(first.lower())) != bool(
+        _NEGATIONS.search(second.lower())
+    ):
         return True
     left, right = _directions(first), _directions(second)
     return any((a, b) in _OPPOSED for a in left - right for b in right - left)
@@ -50,6 +56,11 @@ def contradictions(lessons: list[Lesson]) -> list[tuple[Lesson, Lesson]]:
     """Return the contradicting pairs among lessons, the older of each pair first."""
     pairs = combinations(sorted(lessons, key=lambda item: item.created_at), 2)
     return [(old, new) for old, new in pairs if contradicts(old, new)]
+
+
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> dict[str, float]:
+    return weighted_words(text)
 
 
 def _directions(text: str) -> set[str]:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from pydantic import Field
+
 from mendgraph.state.lesson import Found, Lesson
 from mendgraph.state.record import Record
 
@@ -21,9 +23,8 @@ class Query(Record):
 
     @property
     def words(self) -> str:
-        """Everything that is searched as text."""
-        named = " ".join((*self.tools, *self.tool_classes))
-        return "\n".join(part for part in (self.text, self.error, named) if part)
+        """What is searched as text; names of tools belong to the signature leg."""
+        return "\n".join(part for part in (self.text, self.error) if part)
 
 
 class SweepReport(Record):
@@ -31,7 +32,7 @@ class SweepReport(Record):
 
     kept: int = 0
     forgotten: tuple[str, ...] = ()
-    merged: dict[str, str] = {}
+    merged: dict[str, str] = Field(default_factory=dict)
     """Id of a merged lesson → id of the one that keeps it as provenance."""
     generalised: tuple[str, ...] = ()
 

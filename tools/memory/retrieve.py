@@ -1,4 +1,4 @@
-"""Hybrid retrieval: three legs, one fused ranking, and the reasons for each hit (F49)."""
+"""Hybrid retrieval: three legs, one fused ranking, the reasons for each hit (F49)."""
 
 from collections.abc import Mapping, Sequence
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import combinations
 
 from mendgraph.state.lesson import Lesson
 from mendgraph.state.ranking import DAY_S
@@ -15,7 +16,9 @@ SHARED_LESSON = 0.6
 """Overlap from which tools of one class share a lesson."""
 
 
-def plan_sweep(lessons: Iterable[Lesson], now: float) -> tuple[list[Lesson], SweepReport]:
+def plan_sweep(
+    lessons: Iterable[Lesson], now: float
+) -> tuple[list[Lesson], SweepReport]:
     """Return the lessons to keep, changed where need be, and what was decided.
 
     Args:
@@ -27,10 +30,11 @@ def plan_sweep(lessons: Iterable[Lesson], now: float) -> tuple[list[Lesson], Swe
     kept_ids = {item.id for item in fresh}
     merged, absorbed = _merge(fresh)
     general, changed = _generalise(merged)
-    return general, SweepReport(
-        kept=len(general),
+    kept, joined = _merge(general)
+    return kept, SweepReport(
+        kept=len(kept),
         forgotten=tuple(item.id for item in everything if item.id not in kept_ids),
-        merged=absorbed,
+        merged={**absorbed, **joined},
         generalised=changed,
     )
 
@@ -60,14 +64,16 @@ def _merge(lessons: list[Lesson]) -> tuple[list[Lesson], dict[str, str]]:
 
 
 def _duplicates(first: Lesson, second: Lesson) -> bool:
-    """Near-identical advice for the same tool; opposites are never merged."""
-    alike = overlap(first.text, second.text) >= NEAR_DUPLICATE
-    return alike and first.tool == second.tool and not opposed(first.text, second.text)
+    """Near-identical advice under one signature; opposites are never merged."""
+    if first.signature != second.signature or opposed(first.text, second.text):
+        return False
+    return overlap(first.text, second.text) >= NEAR_DUPLICATE
 
 
 def _joined(kept: Lesson, gone: Lesson) -> Lesson:
     hits = [at for at in (kept.last_hit_at, gone.last_hit_at) if at is not None]
     return kept.but(
+        tool=kept.tool if kept.tool == gone.tool else None,
         provenance=tuple(dict.fromkeys((*kept.provenance, gone.id, *gone.provenance))),
         hits=kept.hits + gone.hits,
         injected=kept.injected + gone.injected,
@@ -81,30 +87,30 @@ def _joined(kept: Lesson, gone: Lesson) -> Lesson:
 
 def _generalise(lessons: list[Lesson]) -> tuple[list[Lesson], tuple[str, ...]]:
     """Sign a lesson that two tools of one class share with the class."""
+    groups: dict[tuple[str, str, str], list[Lesson]] = defaultdict(list)
+    for lesson in lessons:
+        if lesson.tool_class and lesson.signature != _class_signature(lesson):
+            key = (lesson.category, lesson.subclass, lesson.tool_class)
+            groups[key].append(lesson)
     shared = {
-        lesson.id
-        for lesson in lessons
-        for other in lessons
-        if _shared(lesson, other)
+        item.id
+        for group in groups.values()
+        for pair in combinations(group, 2)
+        if _shared(*pair)
+        for item in pair
     }
-    out = [_with_class(item) if item.id in shared else item for item in lessons]
+    out = [
+        item.but(signature=_class_signature(item)) if item.id in shared else item
+        for item in lessons
+    ]
     return out, tuple(sorted(shared))
 
 
-def _shared(lesson: Lesson, other: Lesson) -> bool:
-    same_fault = (lesson.category, lesson.subclass, lesson.tool_class) == (
-        other.category,
-        other.subclass,
-        other.tool_class,
-    )
-    if not same_fault or lesson.tool == other.tool or not lesson.tool_class:
+def _shared(first: Lesson, second: Lesson) -> bool:
+    if first.tool == second.tool or opposed(first.text, second.text):
         return False
-    if lesson.signature.endswith(f":{lesson.tool_class}"):
-        return False
-    alike = overlap(lesson.text, other.text) >= SHARED_LESSON
-    return alike and not opposed(lesson.text, other.text)
+    return overlap(first.text, second.text) >= SHARED_LESSON
 
 
-def _with_class(lesson: Lesson) -> Lesson:
-    fault = f"{lesson.category}:{lesson.subclass}"
-    return lesson.but(signature=f"{fault}:{lesson.tool_class}")
+def _class_signature(lesson: Lesson) -> str:
+    return f"{lesson.category}:{lesson.subclass}:{lesson.tool_class}"

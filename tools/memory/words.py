@@ -11,21 +11,15 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
+from itertools import pairwise
 
 WORD, PAIR, CONCEPT, TOPIC = 1.0, 0.6, 1.2, 0.3
 """Weights of a word, of two Chinese characters, of a concept, of a topic."""
 LONGEST_PHRASE = 4
 """Most words or characters of one glossary phrase that are looked up."""
 
-STOP_WORDS = frozenset(
-    "a an and are as at be been but by can could did do does for from had has have he "
-    "her his how i if in into is it its me my no nor not of off on or our please she so "
-    "some such than that the their them then there these they this those to too up us "
-    "was we were what when where which who will with would you your use used using "
-    "should must may via per let make made get got always never any all each".split()
-)
-STOP_CHARACTERS = frozenset("的了是在和与把被对到就也都而及或这那请我你他她它们个吗呢吧之其将")
 
+_DATA = resources.files("mendgraph.tools.memory")
 _SPLIT_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PIECES = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*|[\u3400-\u9fff]+")
 _SUFFIXES = (
@@ -75,6 +69,7 @@ def weighted_words(text: str) -> dict[str, float]:
 def _words(text: str) -> Iterator[tuple[str, float]]:
     plain = unicodedata.normalize("NFKC", _SPLIT_CAMEL.sub(" ", text)).lower()
     run: list[str] = []
+    stops = _stops()[0]
     for piece in _PIECES.findall(plain):
         if not piece.isascii():
             yield from _chinese(piece)
@@ -83,16 +78,17 @@ def _words(text: str) -> Iterator[tuple[str, float]]:
         if len(parts) > 1:
             yield piece, WORD
         run.extend(stem(part) for part in parts)
-        yield from ((stem(p), WORD) for p in parts if p not in STOP_WORDS)
+        yield from ((stem(p), WORD) for p in parts if p not in stops)
     yield from _concepts(run, " ")
 
 
 def _chinese(run: str) -> Iterator[tuple[str, float]]:
     yield from _concepts(list(run), "")
-    if len(run) == 1 and run not in STOP_CHARACTERS:
+    stops = _stops()[1]
+    if len(run) == 1 and run not in stops:
         yield run, PAIR
-    for first, second in zip(run, run[1:], strict=False):
-        if first not in STOP_CHARACTERS and second not in STOP_CHARACTERS:
+    for first, second in pairwise(run):
+        if first not in stops and second not in stops:
             yield first + second, PAIR
 
 
@@ -110,12 +106,26 @@ def _concepts(units: list[str], joiner: str) -> Iterator[tuple[str, float]]:
         start += 1
 
 
+def chinese_characters(text: str) -> set[str]:
+    """Return the Chinese characters of a text that carry meaning."""
+    runs = (piece for piece in _PIECES.findall(text.lower()) if not piece.isascii())
+    return {character for run in runs for character in run} - _stops()[1]
+
+
+@lru_cache(maxsize=1)
+def _stops() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the English words and the Chinese characters that say nothing."""
+    held = json.loads((_DATA / "stop_words.json").read_text("utf-8"))
+    return frozenset(held["words"].split()), frozenset(held["characters"])
+
+
 @lru_cache(maxsize=1)
 def _phrases() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return glossary phrase → its concepts and topics."""
-    file = resources.files("mendgraph.tools.memory") / "glossary.json"
     found: dict[str, tuple[set[str], set[str]]] = {}
-    for topic, concepts in json.loads(file.read_text("utf-8")).items():
+    for topic, concepts in json.loads(
+        (_DATA / "glossary.json").read_text("utf-8")
+    ).items():
         for concept, phrases in concepts.items():
             for phrase in phrases:
                 names, topics = found.setdefault(_as_looked_up(phrase), (set(), set()))

@@ -89,14 +89,14 @@ class ModelAuthError(ModelError):
     models_side = True
 
 
-class ModelOutOfMoney(ModelError):  # noqa: N818  named after the remedy
+class ModelOutOfMoney(ModelError):
     """The account has no balance or quota left."""
 
     remedy = "Top up the account, then resume the run; do not retry."
     models_side = True
 
 
-class ModelRateLimited(ModelError):  # noqa: N818  a state, not a mistake
+class ModelRateLimited(ModelError):
     """Too many requests for now."""
 
     remedy = "Wait as long as asked, or use a fallback model."
@@ -104,7 +104,7 @@ class ModelRateLimited(ModelError):  # noqa: N818  a state, not a mistake
     models_side = True
 
 
-class ModelUnavailable(ModelError):  # noqa: N818  a state, not a mistake
+class ModelUnavailable(ModelError):
     """The provider does not answer, or no model of those given does."""
 
     remedy = "Resume the run later, or give a fallback model."
@@ -112,13 +112,13 @@ class ModelUnavailable(ModelError):  # noqa: N818  a state, not a mistake
     models_side = True
 
 
-class ModelRequestRefused(ModelError):  # noqa: N818  the provider's decision
+class ModelRequestRefused(ModelError):
     """The provider refuses this request as it is."""
 
     remedy = "The request must change; repeating it gives the same answer."
 
 
-class ModelCapabilityMissing(ModelError):  # noqa: N818  a fact about the model
+class ModelCapabilityMissing(ModelError):
     """This deployment lacks a feature that the request used.
 
     Attributes:
@@ -126,7 +126,7 @@ class ModelCapabilityMissing(ModelError):  # noqa: N818  a fact about the model
         value: What it is instead.
     """
 
-    remedy = "The call is repeated without the feature."
+    remedy = "Do without this feature; the Reasoner does so by itself."
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class ModelCapabilityMissing(ModelError):  # noqa: N818  a fact about the model
         self.value = value
 
 
-class ModelContextOverflow(ModelError):  # noqa: N818  named after the remedy
+class ModelContextOverflow(ModelError):
     """The prompt and the cap on output exceed the model's context.
 
     Attributes:
@@ -166,25 +166,42 @@ class ModelContextOverflow(ModelError):  # noqa: N818  named after the remedy
         self.asked = asked
 
 
-class ModelContentFiltered(ModelError):  # noqa: N818  the provider's decision
+class ModelContentFiltered(ModelError):
     """The provider refused the prompt or withheld the answer for its content."""
 
     remedy = "Change the wording of the task or ask a person; do not retry."
 
 
-class ModelTruncated(ModelError):  # noqa: N818  a fact about the answer
-    """The answer was cut off; what arrived is never repaired or accepted."""
+class ModelTruncated(ModelError):
+    """The answer was cut off; what arrived is never repaired or accepted.
+
+    Attributes:
+        told: The provider said so; else the text itself shows it.
+        by_reasoning: The reasoning left no tokens for the answer.
+    """
 
     remedy = "Raise max_tokens, limit the reasoning, or ask for less at once."
 
+    def __init__(
+        self,
+        message: str,
+        *,
+        told: bool = False,
+        by_reasoning: bool = False,
+        model: str | None = None,
+    ) -> None:
+        super().__init__(message, model=model)
+        self.told = told
+        self.by_reasoning = by_reasoning
 
-class ModelBlank(ModelError):  # noqa: N818  a fact about the answer
+
+class ModelBlank(ModelError):
     """The model finished and returned only blanks."""
 
     remedy = "Repeat the request, without JSON mode or thinking if it stays blank."
 
 
-class ModelOutputInvalid(ModelError):  # noqa: N818  a fact about the answer
+class ModelOutputInvalid(ModelError):
     """The answer does not fit the schema.
 
     Attributes:

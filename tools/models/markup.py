@@ -1,15 +1,16 @@
 """Recognise tool calls that a model wrote as markup into its content.
 
-DeepSeek's own markup leaks when a server fails to parse it: `<｜DSML｜tool_calls>` with
-one or two bars, in three kinds of bar, with or without blanks. Older DeepSeek models
-and Hermes-style templates leak theirs likewise.
+DeepSeek's own markup leaks when a server fails to parse it: the tag name `tool_calls`
+behind the word DSML between one or two bars, in three kinds of bar, with or without
+blanks. Older DeepSeek models and Hermes-style templates leak theirs likewise.
 """
 
 import json
 import re
 from typing import Any
 
-BAR = r"[|｜‖]{1,2}"
+BAR = r"[|\uff5c\u2016]{1,2}"
+"""ASCII bar, fullwidth bar or double bar, once or twice."""
 DSML = rf"{BAR}\s*DSML\s*{BAR}\s*"
 MARKUP = re.compile(
     rf"<\s*/?\s*{DSML}|<\s*{BAR}\s*tool[▁_ ]calls?[▁_ ]begin"

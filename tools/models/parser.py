@@ -23,7 +23,9 @@ from mendgraph.tools.models.markup import calls_in, has_markup
 
 T = TypeVar("T", bound=BaseModel)
 
-THINK = re.compile(r"\s*<(think|thinking|reasoning)>(.*?)</\1>", re.DOTALL | re.I)
+THINK = re.compile(
+    r"\s*<(think|thinking|reasoning)>(.*?)</\1>", re.DOTALL | re.IGNORECASE
+)
 THINK_OPEN = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
 THINK_CLOSE = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 AFTER_JSON = re.compile(r"[\s`]*\Z")

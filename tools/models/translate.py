@@ -25,6 +25,7 @@ from mendgraph.tools.models.errors import (
     ModelTruncated,
     ModelUnavailable,
 )
+from mendgraph.tools.models.usage import completion_usage
 
 ErrorType = type[ModelError]
 
@@ -36,6 +37,7 @@ BY_STATUS: dict[int, ErrorType] = {
     407: ModelUnavailable,
     408: ModelUnavailable,
     409: ModelUnavailable,
+    413: ModelContextOverflow,
     425: ModelUnavailable,
     429: ModelRateLimited,
 }
@@ -54,17 +56,17 @@ OVERFLOW = (
     r"|input tokens exceed|input (?:is )?too long|too many (?:input )?tokens"
     r"|reduce the length|exceeds? the (?:model'?s? )?(?:maximum|context|limit of)"
 )
+NO_MODEL = (
+    r"model[ _]?(?:[`'\"\w./-]+ )?(?:not[ _]?(?:exist|found)|does not exist)"
+    r"|unknown model|no such model"
+)
 BY_MESSAGE: tuple[tuple[str, ErrorType], ...] = (
     (MONEY, ModelOutOfMoney),
     (FILTERED, ModelContentFiltered),
     (OVERFLOW, ModelContextOverflow),
     (r"(?:invalid|incorrect|no|missing)[^.]{0,20} api[ _-]?key", ModelAuthError),
     (r"authentication fails|unauthori[sz]ed", ModelAuthError),
-    (
-        r"model[ _]?(?:[`'\"\w./-]+ )?(?:not[ _]?(?:exist|found)|does not exist)"
-        r"|unknown model|no such model",
-        ModelSetupError,
-    ),
+    (NO_MODEL, ModelSetupError),
     (r"length limit was reached", ModelTruncated),
     (r"rate[ _-]?limit|too many requests|请求过于频繁", ModelRateLimited),
     (r"overloaded|server is busy|service (?:is )?unavailable", ModelUnavailable),
@@ -109,12 +111,22 @@ def translate(error: Exception, *, model: str, now: float) -> ModelError:
         return error
     status, message = status_of(error), message_of(error)
     kind = _kind(error, status, message)
-    ours = BUILDERS.get(kind, _plain)(kind, message)
+    build = BUILDERS.get(kind)
+    ours = build(error, message) if build else kind(message)
     ours.model, ours.http_status = model, status
     facts = FailureFacts(message=message, headers=headers_of(error))
-    ours.retry_after_s = stated_wait(facts, now)
+    ours.retry_after_s = 0.0 if _left_over(error) else stated_wait(facts, now)
     ours.__cause__ = error
     return ours
+
+
+def _left_over(error: BaseException | None) -> bool:
+    """Say whether a pooled connection of a finished event loop is to blame."""
+    while error is not None:
+        if isinstance(error, RuntimeError) and "Event loop is closed" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _kind(error: Exception, status: int | None, message: str) -> ErrorType:
@@ -141,18 +153,26 @@ def _by_message(message: str) -> ErrorType | None:
     return None
 
 
-def _plain(kind: ErrorType, message: str) -> ModelError:
-    return kind(message)
-
-
-def _capability(_kind: ErrorType, message: str) -> ModelError:
+def _capability(_error: Exception, message: str) -> ModelError:
     missing = missing_feature(message)
     if missing is None:
         return ModelRequestRefused(message)
     return ModelCapabilityMissing(message, feature=missing.feature, value=missing.value)
 
 
-def _overflow(_kind: ErrorType, message: str) -> ModelError:
+def _truncated(error: Exception, message: str) -> ModelError:
+    """Read the answer that the SDK refused to give, which it keeps in its error."""
+    completion = getattr(error, "completion", None)
+    choices = getattr(completion, "choices", None) or ()
+    said = getattr(choices[0], "message", None) if choices else None
+    thought = bool(getattr(said, "reasoning_content", None))
+    silent = not (getattr(said, "content", None) or "").strip()
+    ours = ModelTruncated(message, told=True, by_reasoning=thought and silent)
+    ours.usage = completion_usage(completion)
+    return ours
+
+
+def _overflow(_error: Exception, message: str) -> ModelError:
     """Read limit and size: the smaller of the first two large numbers is the limit."""
     numbers = [int(text.replace(",", "")) for text in NUMBER.findall(message)][:2]
     limit = min(numbers) if numbers and LIMIT_FIRST.search(message) else None
@@ -160,7 +180,8 @@ def _overflow(_kind: ErrorType, message: str) -> ModelError:
     return ModelContextOverflow(message, limit=limit, asked=asked)
 
 
-BUILDERS: dict[ErrorType, Callable[[ErrorType, str], ModelError]] = {
+BUILDERS: dict[ErrorType, Callable[[Exception, str], ModelError]] = {
+    ModelTruncated: _truncated,
     ModelCapabilityMissing: _capability,
     ModelContextOverflow: _overflow,
 }

@@ -10,8 +10,8 @@ from mendgraph.state.masking import mask
 
 FENCE = "untrusted_data"
 """Name of the tags around data."""
-CLOSERS = re.compile(rf"[<＜‹〈]\s*(/?)\s*{FENCE}", re.IGNORECASE)
-CONTROL_TOKENS = re.compile(r"<([|｜‖])")
+CLOSERS = re.compile(rf"[<\uff1c\u2039\u3008]\s*(/?)\s*{FENCE}", re.IGNORECASE)
+CONTROL_TOKENS = re.compile(r"<([|\uff5c\u2016])")
 """Chat-template tokens of several models start so."""
 INVISIBLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"

@@ -68,3 +68,17 @@ def usage_of(
         reasoning_tokens=details.get("reasoning", thought),
         model_calls=1,
     )
+
+
+def completion_usage(completion: Any) -> Usage:
+    """Return what an OpenAI completion object cost; nothing when it does not say."""
+    told = getattr(completion, "usage", None)
+    if told is None:
+        return Usage()
+    details = getattr(told, "completion_tokens_details", None)
+    return Usage(
+        prompt_tokens=told.prompt_tokens,
+        completion_tokens=told.completion_tokens,
+        reasoning_tokens=getattr(details, "reasoning_tokens", None) or 0,
+        model_calls=1,
+    )

@@ -46,9 +46,9 @@ class FileTools:
         A row whose values are not of the template's types is left out and counted in
         `skipped` (`on_mismatch="skip"`, the default), converted (`"cast"`), or makes
         the call fail (`"error"`). Nulls fit every type. The header is written together
-        with the first row, so a file of which every row was left out has 0 bytes, and the
-        call still succeeds: look at `rows`, `skipped` and `size_bytes`. Columns of the
-        rows that are not written are named in `left_out_columns`.
+        with the first row: when every row was left out, the file has 0 bytes and the
+        call still succeeds, so look at `rows`, `skipped` and `size_bytes`. Columns of
+        the rows that are not written are named in `left_out_columns`.
         """
         target = self.root.inside(path)
         names = columns or list(template or ()) or _columns(rows)

@@ -98,7 +98,7 @@ async def _load_server(
     try:
         async with asyncio.timeout(timeout_s), client.session(name) as session:
             found = await _listed(session)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a server may fail in any way
         raise ConnectionError(
             f"MCP server {name!r} ({_where(connection)}) did not answer: "
             f"{_said(leaf(error), timeout_s)}. Check that it starts on its own"

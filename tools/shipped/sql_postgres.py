@@ -8,7 +8,6 @@ effects are bounded by the rights of the role: give the tools a role that may on
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,33 +93,19 @@ class PostgresDatabase:
     def query(
         self, sql: str, params: dict[str, Any] | None, limit: int, timeout_s: float
     ) -> tuple[tuple[str, ...], list[Sequence[Any]]]:
-        """Run one statement and stop reading after `limit` rows."""
-        if params:
-            with self.reading(sql, params, limit, timeout_s) as reading:
-                return reading.columns, list(next(reading.batches, ()))
-        with self._session(timeout_s) as session:
-            columns = _require_rows(session, sql)
-            rows = session.cursor().stream(sql.encode(), size=min(limit, 1_000))
-            return columns, list(islice(rows, limit))
+        """Run one statement and fetch at most `limit` rows."""
+        with self.reading(sql, params, limit, timeout_s) as reading:
+            return reading.columns, list(next(reading.batches, ()))
 
     @contextmanager
     def reading(
         self, sql: str, params: dict[str, Any] | None, size: int, timeout_s: float
     ) -> Iterator[Reading]:
         """Open a server-side cursor; `FETCH` brings one batch at a time."""
-        from psycopg import errors
-
         with self._session(timeout_s) as session:
             if not params:
                 _require_rows(session, sql)
-            with session.cursor(name="mendgraph") as cursor:
-                try:
-                    cursor.execute(sql.encode(), params or None)
-                except errors.SyntaxError as error:
-                    if params:
-                        raise
-                    # It parsed alone, so only its being no SELECT is wrong with it.
-                    raise _refusal(sql) from error
+            with _open(session, sql, params or None) as cursor:
                 names = [column.name for column in cursor.description or ()]
                 batches = iter(lambda: cursor.fetchmany(size), [])
                 yield Reading(unique_columns(names), batches)
@@ -139,8 +124,28 @@ class PostgresDatabase:
             yield session
 
 
-def _require_rows(session: "psycopg.Connection[Any]", sql: str) -> tuple[str, ...]:
-    """Let the server parse one statement and return the columns it would give.
+def _open(
+    session: "psycopg.Connection[Any]", sql: str, params: dict[str, Any] | None
+) -> "psycopg.Cursor[Any]":
+    """Declare a server-side cursor; run what has rows but takes none (EXPLAIN, SHOW).
+
+    The second way is for statements the server parsed already, so they are single.
+    """
+    from psycopg import errors
+
+    cursor = session.cursor(name="mendgraph")
+    try:
+        with session.transaction():
+            return cursor.execute(sql.encode(), params)
+    except (errors.SyntaxError, errors.FeatureNotSupported):
+        cursor.close()
+        if params:
+            raise
+    return session.cursor().execute(sql.encode())
+
+
+def _require_rows(session: "psycopg.Connection[Any]", sql: str) -> None:
+    """Let the server parse one statement, and refuse one that returns no rows.
 
     Raises:
         psycopg.Error: The server's own error, or its error for a write (25006) when
@@ -156,19 +161,11 @@ def _require_rows(session: "psycopg.Connection[Any]", sql: str) -> tuple[str, ..
     ):
         if result.status != pq.ExecStatus.COMMAND_OK:
             raise errors.error_from_result(result, encoding)
-    names = [(result.fname(index) or b"").decode() for index in range(result.nfields)]
-    if not names:
-        raise _refusal(sql)
-    return unique_columns(names)
-
-
-def _refusal(sql: str) -> Exception:
-    from psycopg import errors
-
-    return errors.ReadOnlySqlTransaction(
-        "this tool only reads, and the statement is no query that returns rows: "
-        f"{' '.join(sql.split())[:80]!r}"
-    )
+    if result.nfields == 0:
+        raise errors.ReadOnlySqlTransaction(
+            "this tool only reads, and the statement returns no rows: "
+            f"{' '.join(sql.split())[:80]!r}"
+        )
 
 
 def _dicts(cursor: "psycopg.Cursor[Any]") -> list[dict[str, Any]]:

@@ -1,0 +1,130 @@
+"""Binding a node to its dependencies: one coroutine serves `invoke` and `ainvoke`.
+
+The synchronous side runs the same coroutine on one background event loop;
+`run_coroutine_threadsafe` copies the context, so interrupts, the stream writer and the
+config work. A step's node never raises: a fault of ours becomes an internal failure.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import get_runtime
+
+from mendgraph.nodes.internal import internal_failure
+from mendgraph.state.limits import Spent
+from mendgraph.tools.board import SUSPENDED
+from mendgraph.tools.run import Deps, Run, open_board
+from mendgraph.tools.vault import Vault
+
+Node = Callable[[Any, Run], Awaitable[dict[str, Any]]]
+
+CHECKPOINTER = "__pregel_checkpointer"
+"""Key of the config under which LangGraph passes the checkpointer on."""
+
+
+class Background:
+    """One event loop on a daemon thread, started when first needed."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._guard = threading.Lock()
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the running loop."""
+        with self._guard:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                thread = threading.Thread(
+                    target=self._loop.run_forever, name="mendgraph-loop", daemon=True
+                )
+                thread.start()
+            return self._loop
+
+
+BACKGROUND = Background()
+
+
+class Bound(Runnable[Any, Any]):
+    """A node with its dependencies."""
+
+    def __init__(self, name: str, node: Node, deps: Deps) -> None:
+        self.name = name
+        self._node = node
+        self._deps = deps
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        """Run the node on the background loop and wait for it."""
+        call = self.ainvoke(input, config)
+        future = asyncio.run_coroutine_threadsafe(call, BACKGROUND.loop())
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    async def ainvoke(
+        self, input: Any, config: RunnableConfig | None = None, **_: Any
+    ) -> Any:
+        """Run the node; its `spent` is what its meter counted."""
+        run = await open_run(self._deps, input, config or {})
+        update = await self._safely(input, run)
+        return _with_spent(update, run.meter)
+
+    async def _safely(self, state: Any, run: Run) -> dict[str, Any]:
+        return await self._node(state, run)
+
+
+class BoundStep(Bound):
+    """A node of the step loop: it releases its dependents whatever happens."""
+
+    async def _safely(self, state: Any, run: Run) -> dict[str, Any]:
+        step_id = str(state["step"]["id"])
+        try:
+            return await self._node(state, run)
+        except GraphBubbleUp:
+            run.board.resolve(step_id, SUSPENDED)
+            raise
+        except asyncio.CancelledError:
+            run.board.resolve(step_id, SUSPENDED)
+            raise
+        except Exception as error:  # noqa: BLE001  our own fault becomes data
+            return await internal_failure(state, run, error)
+
+
+def _with_spent(update: dict[str, Any], meter: Spent) -> dict[str, Any]:
+    if meter == Spent():
+        return update
+    kept = update.get("spent")
+    total = meter.plus(Spent.model_validate(kept)) if kept else meter
+    return {**update, "spent": total.plain()}
+
+
+async def open_run(deps: Deps, state: Mapping[str, Any], config: RunnableConfig) -> Run:
+    """Return a node call's view of the world."""
+    runtime = get_runtime()
+    store = runtime.store or deps.store
+    settings = config.get("configurable") or {}
+    task_id = str(state.get("task_id") or deps.new_id())
+    thread_id = str(settings.get("thread_id") or task_id)
+    vault = Vault(store, thread_id)
+    board = await open_board(
+        deps,
+        vault,
+        str(state.get("round") or ""),
+        state.get("base") or state.get("spent") or {},
+    )
+    return Run(
+        deps=deps,
+        thread_id=thread_id,
+        task_id=task_id,
+        vault=vault,
+        library=deps.library(store),
+        board=board,
+        config=config,
+        write=runtime.stream_writer,
+        can_ask=settings.get(CHECKPOINTER) is not None,
+    )

@@ -1,0 +1,205 @@
+"""create_mend_agent: the one way to build the graph."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from mendgraph.graph.agent import Held, MendGraph
+from mendgraph.graph.plan_loop import plan_loop
+from mendgraph.state.correction import MATRIX, Row
+from mendgraph.state.limits import Limits
+from mendgraph.state.policy import AuthRule, ToolPolicy
+from mendgraph.tools.cel import RuleError, compile_rule
+from mendgraph.tools.errors import ConfigError
+from mendgraph.tools.lease_kinds import choose_lease
+from mendgraph.tools.memory.protocol import Memory
+from mendgraph.tools.models.factory import open_model
+from mendgraph.tools.models.reasoner import Reasoner
+from mendgraph.tools.persist import Persist, PersistFolder, open_folder, open_postgres
+from mendgraph.tools.registry import Registry, ToolLike, make_registry
+from mendgraph.tools.run import Deps
+
+Model = str | BaseChatModel
+InterruptOn = Mapping[str, bool | Mapping[str, Any]]
+
+DECISIONS = ("approve", "edit", "reject", "respond")
+THREADS_AT_ONCE = 1_024
+"""Branches LangGraph may hold at once; our own limits decide how many work."""
+
+
+def create_mend_agent(
+    model: Model | None = None,
+    *,
+    tools: Iterable[ToolLike] = (),
+    policies: Mapping[str, ToolPolicy | Mapping[str, Any]] | None = None,
+    assume: Literal["write", "read"] = "write",
+    authorise: Sequence[AuthRule | Mapping[str, Any]] = (),
+    interrupt_on: InterruptOn | None = None,
+    limits: Limits | None = None,
+    fallback_models: Sequence[Model] = (),
+    persist: str | Path | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | None = None,
+    store: BaseStore | None = None,
+    memory: Memory | None = None,
+    matrix: tuple[Row, ...] = MATRIX,
+    learn: bool = True,
+    paths: int = 3,
+    name: str = "mendgraph",
+    clock: Callable[[], float] = time.time,
+    new_id: Callable[[], str] = lambda: uuid4().hex,
+    sleep: Callable[[float], Any] = asyncio.sleep,
+) -> MendGraph:
+    """Build an agent that plans, executes, watches, mends and learns.
+
+    Args:
+        model: A name such as `deepseek:deepseek-flash`, any LangChain chat model, or
+            None to run given plans without a model.
+        tools: LangChain tools or callables.
+        policies: Tool name → what it may do and how it is called safely.
+        assume: What a tool without a policy is taken for; `write` is the safe choice.
+        authorise: Rules that allow, ask or deny calls; the first that matches decides,
+            a deny always wins.
+        interrupt_on: Tools a person must approve, in the grammar of LangChain's
+            HumanInTheLoopMiddleware.
+        limits: Allowances of one task.
+        fallback_models: Asked in order when the model does not answer.
+        persist: A folder for SQLite checkpoints, store and Chroma memory, or a
+            `postgresql://` address for checkpoints and store.
+        checkpointer: Instead of `persist`: any LangGraph checkpointer.
+        store: Instead of `persist`: any LangGraph store.
+        memory: Long-term memory of lessons; by default in the folder, else in memory.
+        matrix: The correction matrix, see `mendgraph.state.correction.override`.
+        learn: Keep lessons, strategies and statistics for later tasks.
+        paths: Candidate plans for risky tasks, 1 to 3.
+        name: Name of the graph.
+        clock: Seconds since the epoch.
+        new_id: Gives unique ids.
+        sleep: Waits that many seconds.
+
+    Returns:
+        A compiled LangGraph graph; `invoke`, `ainvoke`, `stream`, `get_state` and all
+        else work as usual.
+
+    Raises:
+        ConfigError: The arguments do not fit together.
+        ModelSetupError: The model cannot be opened.
+        PersistError: The folder or database cannot be used.
+    """
+    if persist is not None and (checkpointer is not None or store is not None):
+        raise ConfigError("give either persist= or checkpointer=/store=, not both")
+    registry = make_registry(tools, policies, assume)
+    rules = authorisation(registry, authorise, interrupt_on or {})
+    reasoner = _reasoner(model, fallback_models, clock, sleep)
+    opened = _open(persist)
+    held_store = opened.store if opened else store
+    deps = Deps(
+        registry=registry,
+        limits=limits or Limits(),
+        reasoner=reasoner,
+        memory=memory or _memory(opened, clock, new_id),
+        store=held_store or InMemoryStore(),
+        clock=clock,
+        new_id=new_id,
+        sleep=sleep,
+        authorise=rules,
+        matrix=matrix,
+        learn=learn,
+        paths=paths,
+    )
+    return _compiled(deps, opened, checkpointer, held_store, name)
+
+
+def _compiled(
+    deps: Deps,
+    opened: Persist | None,
+    checkpointer: BaseCheckpointSaver[Any] | None,
+    store: BaseStore | None,
+    name: str,
+) -> MendGraph:
+    saver = opened.checkpointer if opened else checkpointer
+    compiled = plan_loop(deps).compile(checkpointer=saver, store=store, name=name)
+    folder = opened.path if isinstance(opened, PersistFolder) else None
+    lease = opened.lease if opened else choose_lease(store, folder)
+    parts = {k: v for k, v in compiled.__dict__.items() if k != "__orig_class__"}
+    graph = MendGraph(held=Held(deps=deps, lease=lease, opened=opened), **parts)
+    return graph.with_config(max_concurrency=THREADS_AT_ONCE)
+
+
+def _reasoner(
+    model: Model | None, fallbacks: Sequence[Model], clock: Any, sleep: Any
+) -> Reasoner | None:
+    opened = [open_model(each) for each in (model, *fallbacks) if each is not None]
+    models = [each for each in opened if each is not None]
+    return Reasoner(models, clock=clock, sleep=sleep) if models else None
+
+
+def _open(persist: str | Path | None) -> Persist | None:
+    if persist is None:
+        return None
+    address = str(persist)
+    if address.startswith(("postgresql://", "postgres://")):
+        return open_postgres(address)
+    return open_folder(persist)
+
+
+def _memory(
+    opened: Persist | None, clock: Callable[[], float], new_id: Callable[[], str]
+) -> Memory:
+    if isinstance(opened, PersistFolder):
+        from mendgraph.tools.memory.chroma import ChromaMemory
+
+        return ChromaMemory(opened.memory_path, clock=clock)
+    from mendgraph.tools.memory.in_memory import InMemoryMemory
+
+    return InMemoryMemory(clock=clock)
+
+
+def authorisation(
+    registry: Registry,
+    rules: Sequence[AuthRule | Mapping[str, Any]],
+    interrupt_on: InterruptOn,
+) -> tuple[AuthRule, ...]:
+    """Return the rules in force, those of `interrupt_on` last.
+
+    Raises:
+        ConfigError: A rule does not compile or names no tool.
+    """
+    given = tuple(_rule(rule) for rule in rules)
+    asked = tuple(
+        _asking(registry, name, spec) for name, spec in interrupt_on.items() if spec
+    )
+    return (*given, *asked)
+
+
+def _rule(rule: AuthRule | Mapping[str, Any]) -> AuthRule:
+    try:
+        read = (
+            rule if isinstance(rule, AuthRule) else AuthRule.model_validate(dict(rule))
+        )
+        if read.when:
+            compile_rule(read.when)
+    except (ValueError, RuleError) as error:
+        raise ConfigError(f"authorisation rule {rule!r}: {error}") from error
+    return read
+
+
+def _asking(registry: Registry, name: str, spec: bool | Mapping[str, Any]) -> AuthRule:
+    registry.get(name)
+    details = {} if isinstance(spec, bool) else dict(spec)
+    allowed = tuple(details.get("allowed_decisions") or DECISIONS)
+    unknown = [decision for decision in allowed if decision not in DECISIONS]
+    if unknown:
+        raise ConfigError(
+            f"interrupt_on[{name!r}] allows {unknown}; known: {DECISIONS}"
+        )
+    description = details.get("description")
+    reason = description if isinstance(description, str) else ""
+    return AuthRule(tool=name, decision="ask", reason=reason, allowed=allowed)

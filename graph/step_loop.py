@@ -1,0 +1,40 @@
+"""The step loop: execute → monitor → retry_tier or reflect, until a branch ends."""
+
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from mendgraph.graph.bind import BoundStep
+from mendgraph.graph.routes import retry_route, step_route
+from mendgraph.nodes.execute import execute
+from mendgraph.nodes.monitor import monitor
+from mendgraph.nodes.reflect import reflect
+from mendgraph.nodes.retry_tier import retry_tier
+from mendgraph.state.channels import StepOutput, StepState
+from mendgraph.tools.run import Deps
+
+StepGraph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+def step_loop(deps: Deps) -> StepGraph:
+    """Return the compiled subgraph every branch runs."""
+    builder = StateGraph(StepState, output_schema=StepOutput)
+    for name, node in (
+        ("execute", execute),
+        ("monitor", monitor),
+        ("reflect", reflect),
+        ("retry_tier", retry_tier),
+    ):
+        builder.add_node(name, BoundStep(name, node, deps))
+    builder.add_edge(START, "execute")
+    builder.add_edge("execute", "monitor")
+    ahead = {"retry_tier": "retry_tier", "reflect": "reflect", END: END}
+    builder.add_conditional_edges("monitor", step_route, ahead)
+    builder.add_conditional_edges(
+        "reflect", step_route, {"retry_tier": "retry_tier", END: END}
+    )
+    builder.add_conditional_edges(
+        "retry_tier", retry_route, {"execute": "execute", "reflect": "reflect"}
+    )
+    return builder.compile(name="step")

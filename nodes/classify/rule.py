@@ -1,0 +1,182 @@
+"""What a rule is, and the predicates and verdicts the tables are written in."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from mendgraph.state.failure import (
+    Category,
+    FailureFacts,
+    Layer,
+    Reaction,
+    Subclass,
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The facts with what the predicates need of them, computed once."""
+
+    facts: FailureFacts
+
+    @cached_property
+    def text(self) -> str:
+        """Message and beginning of the body, as one text."""
+        return f"{self.facts.message}\n{self.facts.body_head or ''}"
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Bare names of the exceptions in the chain and of the outermost's bases."""
+        bare = (name.rsplit(".", 1)[-1] for name in self.facts.exceptions)
+        return frozenset((*bare, *self.facts.bases))
+
+    @cached_property
+    def modules(self) -> str:
+        """The dotted names, joined, to look for a package in."""
+        return " ".join(self.facts.exceptions)
+
+
+Predicate = Callable[[Seen], bool]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Category, subclass, transience and reaction, named once and used by many rules."""
+
+    category: Category
+    subclass: Subclass
+    transient: bool
+    reaction: Reaction
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When `when` holds the failure is of class `verdict`."""
+
+    name: str
+    when: Predicate
+    verdict: Verdict
+    confidence: float = 0.9
+    wait_s: float | None = None
+    """Shortest useful wait in seconds where the failure states none."""
+
+
+def says(pattern: str) -> Predicate:
+    """Tell whether message or body matches, whatever the case."""
+    compiled = re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    return lambda seen: compiled.search(seen.text) is not None
+
+
+def status(*codes: int) -> Predicate:
+    """Tell whether the HTTP status is one of these."""
+    wanted = frozenset(codes)
+    return lambda seen: seen.facts.http_status in wanted
+
+
+def named(*names: str) -> Predicate:
+    """Tell whether an exception of the chain (or a base of it) has one of the names."""
+    wanted = frozenset(names)
+    return lambda seen: not wanted.isdisjoint(seen.names)
+
+
+def package(*names: str) -> Predicate:
+    """Tell whether an exception comes from one of the packages."""
+    compiled = re.compile(rf"(?:^| )(?:{'|'.join(names)})\b")
+    return lambda seen: compiled.search(seen.modules) is not None
+
+
+def code(*codes: str) -> Predicate:
+    """Tell whether the vendor's error code or type is one of these."""
+    wanted = frozenset(codes)
+    return lambda seen: (
+        seen.facts.error_code in wanted or seen.facts.error_type in wanted
+    )
+
+
+def family(*names: str) -> Predicate:
+    """Tell whether the error code belongs to one of the protocols."""
+    return lambda seen: seen.facts.family in names
+
+
+def errno_in(*numbers: int) -> Predicate:
+    """Tell whether the operating system's error number is one of these."""
+    wanted = frozenset(numbers)
+    return lambda seen: seen.facts.errno in wanted
+
+
+def state_in(*prefixes: str) -> Predicate:
+    """Tell whether the SQLSTATE is one of these or of one of these classes."""
+    return lambda seen: (seen.facts.sqlstate or "").startswith(prefixes)
+
+
+def exits(*codes: int) -> Predicate:
+    """Tell whether the process ended with one of these codes."""
+    wanted = frozenset(codes)
+    return lambda seen: seen.facts.exit_code in wanted
+
+
+def layer(*layers: Layer) -> Predicate:
+    """Tell whether the failure was raised in one of the layers."""
+    return lambda seen: seen.facts.layer in layers
+
+
+def every(*parts: Predicate) -> Predicate:
+    """Tell whether all parts hold."""
+    return lambda seen: all(part(seen) for part in parts)
+
+
+def some(*parts: Predicate) -> Predicate:
+    """Tell whether one of the parts holds."""
+    return lambda seen: any(part(seen) for part in parts)
+
+
+def none_of(*parts: Predicate) -> Predicate:
+    """Tell whether no part holds."""
+    return lambda seen: not any(part(seen) for part in parts)
+
+
+_ENV, _EXE = Category.ENVIRONMENT, Category.EXECUTION
+_PLAN, _ASK = Category.PLAN, Category.REQUIREMENT
+
+RATE = Verdict(_ENV, Subclass.RATE_LIMITED, True, Reaction.BACKOFF)
+QUOTA = Verdict(_ENV, Subclass.QUOTA_EXHAUSTED, False, Reaction.ASK_USER)
+DENIED = Verdict(_ENV, Subclass.PERMISSION_DENIED, False, Reaction.ASK_USER)
+BLOCKED = Verdict(_ENV, Subclass.PERMISSION_DENIED, False, Reaction.FALLBACK)
+RENEW = Verdict(_ENV, Subclass.PERMISSION_DENIED, True, Reaction.RECONNECT_RETRY)
+NETWORK = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.BACKOFF)
+RECONNECT = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.RECONNECT_RETRY)
+SLOW = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.ADJUST_PARAMS)
+UNREACHED = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.PROBE_FIRST)
+UNTRUSTED = Verdict(_ENV, Subclass.NETWORK_ERROR, False, Reaction.ASK_USER)
+DOWN = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, True, Reaction.BACKOFF)
+BROKEN_SERVICE = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, False, Reaction.ASK_USER)
+REDIRECTED = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, True, Reaction.RECONNECT_RETRY)
+CONFLICT = Verdict(_ENV, Subclass.DATA_CHANGED, True, Reaction.BACKOFF)
+STALE = Verdict(_ENV, Subclass.DATA_CHANGED, False, Reaction.PROBE_FIRST)
+CHANGED = Verdict(_ENV, Subclass.DATA_CHANGED, False, Reaction.REPLAN)
+BAD_ARGS = Verdict(_EXE, Subclass.PARAM_ERROR, False, Reaction.ADJUST_PARAMS)
+PROBE_ARGS = Verdict(_EXE, Subclass.PARAM_ERROR, False, Reaction.PROBE_FIRST)
+OTHER_FORM = Verdict(_EXE, Subclass.PARAM_ERROR, False, Reaction.FALLBACK)
+INCAPABLE = Verdict(_EXE, Subclass.CAPABILITY_MISSING, False, Reaction.ADJUST_PARAMS)
+UNPARSED = Verdict(_EXE, Subclass.PARSE_ERROR, False, Reaction.ADJUST_PARAMS)
+EXHAUSTED = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, False, Reaction.ADJUST_PARAMS)
+FULL_HERE = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, False, Reaction.NO_RETRY)
+FULL_THERE = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, False, Reaction.ASK_USER)
+CROWDED = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, True, Reaction.ADJUST_PARAMS)
+CRASHED = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.FALLBACK)
+FAULTY = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.ADJUST_PARAMS)
+FOLLOW_UP = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.PROBE_FIRST)
+UNSURE = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.PROBE_FIRST)
+UNMET = Verdict(_PLAN, Subclass.PRECONDITION_ERROR, False, Reaction.REPLAN)
+MISORDERED = Verdict(_PLAN, Subclass.ORDER_ERROR, False, Reaction.REPLAN)
+GAP = Verdict(_PLAN, Subclass.MISSING_STEP, False, Reaction.REPLAN)
+COARSE = Verdict(_PLAN, Subclass.TOO_COARSE, False, Reaction.REPLAN)
+AMBIGUOUS = Verdict(_ASK, Subclass.AMBIGUOUS, False, Reaction.ASK_USER)
+UNMEASURED = Verdict(_ASK, Subclass.MISSING_CONSTRAINT, False, Reaction.ASK_USER)
+DRIFTED = Verdict(_ASK, Subclass.DRIFT, False, Reaction.ASK_USER)
+CLASHING = Verdict(_ASK, Subclass.CONFLICTING, False, Reaction.ASK_USER)
+OURS = Verdict(Category.INTERNAL, Subclass.INTERNAL_ERROR, False, Reaction.NO_RETRY)
+STOPPED = Verdict(Category.NONE, Subclass.CANCELLED, False, Reaction.NO_RETRY)
+FINE = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, False, Reaction.TREAT_AS_SUCCESS)
+NO_FAULT = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, False, Reaction.NO_RETRY)

@@ -1,0 +1,170 @@
+"""How a step ends: done, failed with an escalation, or waiting to be resumed."""
+
+from typing import Any
+
+from pydantic_core import to_json
+
+from mendgraph.nodes.checks import Verdict
+from mendgraph.nodes.learning import applied, observed
+from mendgraph.nodes.prepare import masked, shortened
+from mendgraph.nodes.trails import the_attempt, trail_of
+from mendgraph.nodes.work import Work, finish_step
+from mendgraph.state.effect import digest
+from mendgraph.state.failure import Failure
+from mendgraph.state.outcome import (
+    Attempt,
+    Escalation,
+    ExecutionSummary,
+    StepRecord,
+    StepStatus,
+)
+from mendgraph.tools.run import Run
+
+DIGEST_LENGTH = 400
+"""Characters of an output that prompts and records see."""
+SLOW_FACTOR = 3.0
+"""A step that takes so many times the expected time is noted (5.1)."""
+WARNING_HEADERS = ("deprecation", "sunset", "warning")
+"""Response headers that tell of a change to come (5.1, RFC 9745, RFC 8594)."""
+
+
+async def end_done(
+    work: Work, run: Run, verdict: Verdict, output: Any
+) -> dict[str, Any]:
+    """End a step whose every check holds."""
+    seen, attempt = work.observation, the_attempt(work, "ok", None)
+    notes = await _notes(work, run, output)
+    record = _record(
+        work,
+        StepStatus.DONE,
+        attempt,
+        summary=ExecutionSummary(
+            status="success",
+            output_digest=digest_of(output, work, run),
+            execution_time_ms=seen.elapsed_ms,
+            rows=verdict.rows,
+            size_bytes=verdict.size_bytes,
+            empty=verdict.empty,
+            notes=tuple(notes),
+        ),
+        output_ref=seen.output_ref,
+        effect_key=seen.effect_key,
+        reused=seen.reused,
+    )
+    reflections = await applied(work, run, worked=True)
+    trail = trail_of(work, run, worked=True)
+    told = [
+        {"kind": "step", "step_id": work.step.id, "text": note, "at": run.now()}
+        for note in notes
+    ]
+    ended = await finish_step(
+        work, run, record, corrections=trail, reflections=reflections, notes=told
+    )
+    return {"decision": {}, "attempts": [attempt.plain()], **ended}
+
+
+async def end_failed(
+    work: Work,
+    run: Run,
+    failure: Failure,
+    attempt: Attempt | None,
+    escalation: Escalation,
+    *,
+    verdict: Verdict | None = None,
+    corrections: list[dict[str, Any]] | None = None,
+    reflections: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """End a step that the step loop cannot mend; the plan loop takes over."""
+    partial = verdict is not None
+    record = _record(
+        work,
+        StepStatus.FAILED,
+        attempt,
+        summary=ExecutionSummary(
+            status="partial" if partial else "failed",
+            deviation_score=verdict.deviation if verdict else 1.0,
+            error_message=failure.facts.message[:500],
+            execution_time_ms=work.observation.elapsed_ms,
+        ),
+        failure=failure,
+        escalation=escalation,
+        effect_key=work.observation.effect_key,
+    )
+    ended = await finish_step(
+        work,
+        run,
+        record,
+        corrections=corrections or [],
+        reflections=reflections or [],
+    )
+    attempts = [attempt.plain()] if attempt else []
+    return {"decision": {}, "attempts": attempts, **ended}
+
+
+async def end_waiting(
+    work: Work, run: Run, attempt: Attempt, why: str
+) -> dict[str, Any]:
+    """End a branch whose business is accepted and not final; never a success."""
+    record = _record(
+        work,
+        StepStatus.WAITING,
+        attempt,
+        summary=ExecutionSummary(
+            status="partial",
+            error_message=why,
+            execution_time_ms=work.observation.elapsed_ms,
+        ),
+        output_ref=None,
+        effect_key=work.observation.effect_key,
+    )
+    ended = await finish_step(work, run, record)
+    return {"decision": {}, "attempts": [attempt.plain()], **ended}
+
+
+def _record(
+    work: Work, status: StepStatus, attempt: Attempt | None, **fields: Any
+) -> StepRecord:
+    attempts = (*work.attempts, attempt) if attempt else work.attempts
+    return work.base_record(
+        status,
+        attempts=attempts,
+        arguments_digest=work.observation.arguments_digest or None,
+        fingerprint=fingerprint(work),
+        tool=work.observation.tool or work.step.tool,
+        **fields,
+    )
+
+
+def fingerprint(work: Work) -> str:
+    """Return the hash of tool and input templates a kept result belongs to."""
+    return digest(work.step.tool or "subtask", work.step.inputs)[:16]
+
+
+def digest_of(output: Any, work: Work, run: Run) -> str:
+    """Return the key fields of an output as short masked JSON."""
+    policy = run.deps.registry.get(work.observation.tool).policy
+    value = output if isinstance(output, dict) else {"value": output}
+    shown = masked(shortened(value), policy)
+    text = to_json(shown if isinstance(output, dict) else shown["value"]).decode()
+    return text if len(text) <= DIGEST_LENGTH else text[:DIGEST_LENGTH] + "…"
+
+
+async def _notes(work: Work, run: Run, output: Any) -> list[str]:
+    """Return soft deviations and announced changes: noted and watched, not mended."""
+    seen, policy = work.observation, work.policy(run)
+    notes = list(_announcements(output))
+    expected = work.step.expected_ms or policy.expected_ms
+    expected = expected or run.library.knowledge.expected_ms(seen.tool)
+    if expected and not seen.reused and seen.elapsed_ms > SLOW_FACTOR * expected:
+        notes.append(f"took {seen.elapsed_ms:.0f} ms, {expected:.0f} ms were expected")
+    if not seen.reused:
+        await observed(run, seen.tool, seen.elapsed_ms, ok=True)
+    return notes
+
+
+def _announcements(output: Any) -> list[str]:
+    headers = output.get("headers") if isinstance(output, dict) else None
+    if not isinstance(headers, dict):
+        return []
+    lower = {str(name).lower(): str(value) for name, value in headers.items()}
+    return [f"{n}: {lower[n][:120]}" for n in WARNING_HEADERS if lower.get(n)]

@@ -1,0 +1,78 @@
+"""settle: after a superstep, decide from the records what the plan loop does next."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mendgraph.state.channels import MendState
+from mendgraph.state.limits import Exhausted, Spent, check
+from mendgraph.state.outcome import Escalation, StepStatus
+from mendgraph.state.plan import Plan
+from mendgraph.state.schedule import all_done, runnable, status_of
+from mendgraph.tools.run import Run
+
+ROUND_CAPS = ("executions", "rounds", "seconds", "total_tokens")
+"""Caps that end the task when they leave no room for another round."""
+PRIORITY = ("clarify", "global_replan", "local_replan", "give_up")
+"""Which of several escalations is dealt with first."""
+
+
+async def settle(state: MendState, run: Run) -> dict[str, Any]:
+    """Close the round and choose: another one, a replan, a question, or the end."""
+    plan = Plan.model_validate(state["plan"])
+    records = state.get("steps") or {}
+    run.charge(Spent(seconds=run.deps.boards.drop(state["round"]), rounds=1))
+    spent = Spent.model_validate(state.get("spent") or {}).plus(run.meter)
+    update = {"round": run.deps.new_id(), "round_at": run.now()}
+    return {**update, "pending": await _next(state, run, plan, records, spent)}
+
+
+async def _next(
+    state: MendState, run: Run, plan: Plan, records: Mapping[str, Any], spent: Spent
+) -> dict[str, Any] | None:
+    unread = [
+        k for k, s in sorted((await run.vault.signals()).items()) if not s.get("read")
+    ]
+    if unread and run.deps.reasoner is not None:
+        return {"kind": "signal", "signals": unread}
+    if all_done(plan, records):
+        return {"kind": "finish"}
+    exhausted = check(run.limits, spent, *ROUND_CAPS)
+    if exhausted:
+        return stop(exhausted)
+    wanted = _escalated(plan, records)
+    if wanted:
+        return _allowed(wanted, run, spent)
+    return None if runnable(plan, records) else {"kind": "finish"}
+
+
+def stop(exhausted: Exhausted) -> dict[str, Any]:
+    """Return the decision to end because a cap is reached."""
+    return {"kind": "finish", "exhausted": str(exhausted)}
+
+
+def _escalated(plan: Plan, records: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what the failed steps ask for, the weightiest first."""
+    asked: dict[str, list[str]] = {}
+    for step_id in plan.ids:
+        if status_of(records, step_id) is not StepStatus.FAILED:
+            continue
+        escalation = records[step_id].get("escalation") or {"action": "give_up"}
+        asked.setdefault(escalation["action"], []).append(step_id)
+    for action in PRIORITY:
+        if action in asked and action != "give_up":
+            first = Escalation.model_validate(records[asked[action][0]]["escalation"])
+            return {"kind": action, "step_ids": asked[action], **first.plain()}
+    return None
+
+
+METERS: dict[str, tuple[str, ...]] = {
+    "clarify": ("clarifications",),
+    "global_replan": ("replans", "corrections", "model_calls", "reasoning_tokens"),
+    "local_replan": ("replans", "corrections", "model_calls", "reasoning_tokens"),
+}
+
+
+def _allowed(wanted: dict[str, Any], run: Run, spent: Spent) -> dict[str, Any]:
+    """Return the wish, or the end where its cap is reached."""
+    exhausted = check(run.limits, spent, *METERS[wanted["kind"]])
+    return stop(exhausted) if exhausted else wanted
