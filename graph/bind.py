@@ -117,12 +117,14 @@ async def open_run(deps: Deps, state: Mapping[str, Any], config: RunnableConfig)
         str(state.get("round") or ""),
         state.get("base") or state.get("spent") or {},
     )
+    library = deps.library(store)
+    await library.ensure()
     return Run(
         deps=deps,
         thread_id=thread_id,
         task_id=task_id,
         vault=vault,
-        library=deps.library(store),
+        library=library,
         board=board,
         config=config,
         write=runtime.stream_writer,

@@ -50,6 +50,7 @@ def create_mend_agent(
     store: BaseStore | None = None,
     memory: Memory | None = None,
     matrix: tuple[Row, ...] = MATRIX,
+    seeded: bool = True,
     learn: bool = True,
     paths: int = 3,
     name: str = "mendgraph",
@@ -77,6 +78,7 @@ def create_mend_agent(
         store: Instead of `persist`: any LangGraph store.
         memory: Long-term memory of lessons; by default in the folder, else in memory.
         matrix: The correction matrix, see `mendgraph.state.correction.override`.
+        seeded: Begin with the shipped strategies and rules.
         learn: Keep lessons, strategies and statistics for later tasks.
         paths: Candidate plans for risky tasks, 1 to 3.
         name: Name of the graph.
@@ -111,6 +113,7 @@ def create_mend_agent(
         sleep=sleep,
         authorise=rules,
         matrix=matrix,
+        seeded=seeded,
         learn=learn,
         paths=paths,
     )

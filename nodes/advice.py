@@ -10,7 +10,8 @@ from mendgraph.nodes.prepare import call_digest
 from mendgraph.state.failure import Failure
 from mendgraph.state.lesson import NextAction, StrategyState
 from mendgraph.state.record import Record
-from mendgraph.tools.cel import RuleError, bounded_view, compile_rule
+from mendgraph.tools.cel import RuleError, bounded_view
+from mendgraph.tools.evaluate import evaluate, holds
 from mendgraph.tools.registry import Entry
 from mendgraph.tools.run import Run
 
@@ -76,21 +77,27 @@ def error_view(failure: Failure) -> dict[str, Any]:
 async def _offers(
     run: Run, entry: Entry, failure: Failure, known: dict[str, Any]
 ) -> list[Advice]:
-    offers = await _from_rules(run, entry, failure, known)
+    offers = _from_rules(run, entry, failure, known)
     offers += await _from_strategies(run, entry, failure, known)
     return offers + _from_snapshots(run, failure)
 
 
-async def _from_rules(
+def _from_rules(
     run: Run, entry: Entry, failure: Failure, known: dict[str, Any]
 ) -> list[Advice]:
     offers = []
-    for rule in await run.library.rules.lookup(failure.signature, entry.tool_class):
-        changes = run.library.rules.apply(rule, known)
+    own = entry.policy.idempotency_arg
+    for rule in run.library.rules.lookup(failure.signature, entry.tool_class):
+        mended = run.library.rules.apply(rule, known, protected=(own,) if own else ())
+        changes = _changed(known["args"], mended) if mended else {}
         if changes:
             why = rule.description or f"rule {rule.id}"
             offers.append(Advice(changes=changes, source=f"rule:{rule.id}", why=why))
     return offers
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in after.items() if k not in before or before[k] != v}
 
 
 async def _from_strategies(

@@ -12,7 +12,17 @@ from mendgraph.nodes.token_cut import clip
 from mendgraph.state.record import Record
 from mendgraph.state.tokens import count_tokens
 
-__all__ = ["SHARES", "Built", "History", "Item", "Line", "Listing", "Words", "build"]
+__all__ = [
+    "SHARES",
+    "Built",
+    "History",
+    "Item",
+    "Joined",
+    "Line",
+    "Listing",
+    "Words",
+    "build",
+]
 
 SHARES: Mapping[str, float] = {
     "task": 0.15,
@@ -93,6 +103,25 @@ class Listing:
 
 def _cost(text: str) -> int:
     return count_tokens(text) + 1 if text else 0
+
+
+class Joined:
+    """Two sections that share one allowance: the first is served first."""
+
+    def __init__(self, name: str, first: Section, second: Section) -> None:
+        self.name = name
+        self.parts = (first, second)
+
+    def need(self) -> int:
+        """Tokens of both in full."""
+        return sum(part.need() for part in self.parts)
+
+    def fit(self, allowance: int) -> tuple[str, list[str]]:
+        """Return both within the allowance."""
+        first, second = self.parts
+        text, notes = first.fit(allowance)
+        more, others = second.fit(max(0, allowance - count_tokens(text) - 1))
+        return "\n".join(part for part in (text, more) if part), [*notes, *others]
 
 
 class Built(Record):

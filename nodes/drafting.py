@@ -1,11 +1,27 @@
-"""From a state to the planner's brief, and from its draft to an update."""
+"""From a state to the planner's brief, and from its draft to what the plan loop needs."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
+from pydantic import Field
+
+from mendgraph.nodes.brief import Brief
+from mendgraph.nodes.planning import Draft, draft_plan
+from mendgraph.nodes.recalling import recall
 from mendgraph.state.channels import MendState
+from mendgraph.state.effect import EffectStatus
+from mendgraph.state.lesson import Reflection
+from mendgraph.state.outcome import StepRecord, StepStatus
 from mendgraph.state.plan import Plan
 from mendgraph.state.record import Record
+from mendgraph.state.schedule import status_of
+from mendgraph.tools.memory.protocol import Query
 from mendgraph.tools.run import Run
+
+NOTHING_HAPPENED = frozenset({EffectStatus.FAILED, EffectStatus.COMPENSATED})
+"""Ledger statuses that leave nothing in the world."""
+UNANSWERED = 2
+"""Model failures in planning after which a person is asked."""
 
 
 class Drafted(Record):
@@ -13,9 +29,117 @@ class Drafted(Record):
 
     plan: Plan | None = None
     pending: dict[str, Any] | None = None
-    notes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = Field(default_factory=list)
 
 
-async def draft_for(state: MendState, run: Run, task: str) -> Drafted:
-    """Let the model plan."""
-    raise NotImplementedError
+async def draft_for(
+    state: MendState,
+    run: Run,
+    task: str,
+    *,
+    scope: Literal["keep", "reset"] = "keep",
+    reason: str = "",
+    reflection: Reflection | None = None,
+    constraints: tuple[str, ...] = (),
+) -> Drafted:
+    """Let the model plan, or plan anew with what there is.
+
+    Args:
+        state: The thread.
+        run: The node's view of the world.
+        task: What is wanted.
+        scope: Keep finished results, or only effects.
+        reason: Why there must be another plan.
+        reflection: The look at the failure that led here.
+        constraints: Further constraints.
+    """
+    brief = await brief_of(state, run, task, scope, reason, reflection, constraints)
+    return _drafted(await draft_plan(brief, run), brief)
+
+
+async def brief_of(
+    state: MendState,
+    run: Run,
+    task: str,
+    scope: Literal["keep", "reset"],
+    reason: str,
+    reflection: Reflection | None,
+    constraints: tuple[str, ...],
+) -> Brief:
+    """Return everything the planner is told."""
+    base = base_plan(state)
+    records = read_records(state)
+    lessons = await recall(run, Query(text=task, tools=run.deps.registry.names[:20]))
+    return Brief(
+        task=task,
+        tools=tuple(run.deps.registry),
+        constraints=(*(state.get("constraints") or ()), *constraints),
+        answers=tuple(state.get("answers") or ()),
+        lessons=lessons,
+        knowledge=await run.library.knowledge.describe(run.deps.registry.names),
+        resources=_resources(run),
+        base=base,
+        records=records,
+        done=done_steps(base, records),
+        effects=await effect_steps(run),
+        scope=scope,
+        reason=reason,
+        reflection=reflection,
+        context_tokens=run.limits.context_tokens,
+    )
+
+
+def base_plan(state: MendState) -> Plan | None:
+    """Return the plan to change, None where there is none yet."""
+    plan = state.get("plan")
+    if not plan or "given" in plan:
+        return None
+    read = Plan.model_validate(plan)
+    return read if read.steps or read.retired else None
+
+
+def read_records(state: MendState) -> dict[str, StepRecord]:
+    """Return all step records."""
+    records = state.get("steps") or {}
+    return {key: StepRecord.model_validate(value) for key, value in records.items()}
+
+
+def done_steps(plan: Plan | None, records: Mapping[str, StepRecord]) -> frozenset[str]:
+    """Return ids of the plan's finished steps."""
+    plain = {key: {"status": record.status} for key, record in records.items()}
+    ids = plan.ids if plan else ()
+    return frozenset(i for i in ids if status_of(plain, i) is StepStatus.DONE)
+
+
+async def effect_steps(run: Run) -> frozenset[str]:
+    """Return ids of steps whose effect stands in the ledger, or may."""
+    entries = await run.library.ledger.of_thread(run.ledger_id)
+    return frozenset(
+        entry.step_id for entry in entries if entry.status not in NOTHING_HAPPENED
+    )
+
+
+def _resources(run: Run) -> str:
+    limits, spent = run.limits, run.board.spent
+    left = max(0, limits.executions - spent.executions)
+    seconds = max(0.0, limits.seconds - spent.seconds)
+    return (
+        f"at most {limits.steps} steps, {left} tool calls, {limits.concurrency} at once, "
+        f"{seconds:.0f} s"
+    )
+
+
+def _drafted(draft: Draft, brief: Brief) -> Drafted:
+    if draft.plan is not None:
+        return Drafted(plan=draft.plan, notes=list(draft.notes))
+    question = (
+        draft.question or f"There is no plan yet: {draft.problem}. What should be done?"
+    )
+    pending = {
+        "kind": "clarify" if draft.question else "stopped",
+        "origin": "plan",
+        "question": question,
+        "options": list(draft.options),
+        "reason": draft.problem or question,
+    }
+    return Drafted(pending=pending, notes=list(draft.notes))

@@ -73,6 +73,7 @@ async def end_failed(
     verdict: Verdict | None = None,
     corrections: list[dict[str, Any]] | None = None,
     reflections: list[dict[str, Any]] | None = None,
+    notes: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """End a step that the step loop cannot mend; the plan loop takes over."""
     partial = verdict is not None
@@ -96,6 +97,7 @@ async def end_failed(
         record,
         corrections=corrections or [],
         reflections=reflections or [],
+        notes=notes or [],
     )
     attempts = [attempt.plain()] if attempt else []
     return {"decision": {}, "attempts": attempts, **ended}

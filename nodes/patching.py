@@ -1,15 +1,18 @@
 """Asking the model for other arguments (tier 2), or for a call out of a fallback's words."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from mendgraph.nodes.pausing import ask_model
 from mendgraph.nodes.prepare import Prepared, call_digest, masked, prepare
+from mendgraph.nodes.prompts import patch_prompt
 from mendgraph.nodes.schemas import Patch
 from mendgraph.nodes.work import Work
 from mendgraph.state.call import Observation
 from mendgraph.state.record import Record
 from mendgraph.tools.registry import Entry
 from mendgraph.tools.run import Run
-from mendgraph.tools.thinker import Thought, think_about
+from mendgraph.tools.thinker import Thought
 
 PATCH_TOKENS = 2_000
 """Cap of a patch answer, reasoning included (the document: about 800)."""
@@ -26,7 +29,7 @@ class Proposal(Record):
 async def propose_patch(work: Work, run: Run) -> Proposal | str:
     """Return changed arguments, or why there are none to try."""
     entry = work.entry(run)
-    thought = await _ask(work, run, entry, fallback=None)
+    thought = await _ask(work, run, entry, fallback="")
     if thought.value is None:
         return f"no other arguments: {thought.problem}"
     return await checked(work, run, entry, thought.value)
@@ -46,25 +49,34 @@ async def propose_fallback(work: Work, run: Run) -> Proposal | str:
     return await checked(work, run, chosen, thought.value)
 
 
-async def _ask(
-    work: Work, run: Run, entry: Entry, fallback: str | None
-) -> Thought[Patch]:
-    from mendgraph.nodes.prompts import patch_prompt
-
+async def _ask(work: Work, run: Run, entry: Entry, fallback: str) -> Thought[Patch]:
+    told = f"{work.step.description} Now do it this simpler way: {fallback}"
+    step = work.step.but(description=told) if fallback else work.step
     prompt = patch_prompt(
-        step=work.step,
-        entry=entry,
-        arguments=work.observation.arguments,
-        failures=work.failures,
+        step,
+        entry,
+        work.observation.arguments,
+        work.failures[-1],
         attempts=work.attempts,
-        snapshots=run.board.resolved[-3:],
-        fallback=fallback,
-        alternatives=run.deps.registry if fallback else None,
+        snapshots=[_told(snapshot) for snapshot in run.board.resolved],
     )
-    label = f"v{work.state['plan_version']}:patch:{work.step.id}"
-    return await think_about(
-        run, "patch", prompt, Patch, label=label, max_tokens=PATCH_TOKENS
+    label = f"v{work.state['plan_version']}:patch:{work.step.id}:{work.number}"
+    return await ask_model(
+        run,
+        "patch",
+        prompt,
+        Patch,
+        label=label,
+        step_id=work.step.id,
+        max_tokens=PATCH_TOKENS,
     )
+
+
+def _told(snapshot: Mapping[str, Any]) -> str:
+    """Return a resolved snapshot in a sentence."""
+    changed = ", ".join(snapshot.get("patch") or ()) or "the way it is called"
+    issue = snapshot["observed_issue"][:160]
+    return f"{snapshot['tool']}: {issue} -> changing {changed} helped"
 
 
 async def checked(work: Work, run: Run, entry: Entry, patch: Patch) -> Proposal | str:

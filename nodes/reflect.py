@@ -43,9 +43,7 @@ async def reflect(state: StepState, run: Run) -> dict[str, Any]:
     """Reflect once (depth 1) and say what is done about it."""
     work = Work(state)
     failure = work.failures[-1]
-    reflection, question = await deep_reflection(
-        work, run, baseline(work, run, failure)
-    )
+    reflection, notes = await deep_reflection(work, run, baseline(work, run, failure))
     decision = allowed_decision(work, run, reflection)
     reflection = reflection.but(decision=decision)
     run.emit(
@@ -61,8 +59,8 @@ async def reflect(state: StepState, run: Run) -> dict[str, Any]:
     )
     await remember_reflection(work, run, reflection)
     if decision in DIRECTED:
-        return _direct(work, reflection)
-    return await _escalate(work, run, failure, reflection, question)
+        return {**_direct(work, reflection), "notes": notes}
+    return await _escalate(work, run, failure, reflection, notes)
 
 
 def baseline(work: Work, run: Run, failure: Failure) -> Reflection:
@@ -136,20 +134,25 @@ async def _escalate(
     run: Run,
     failure: Failure,
     reflection: Reflection,
-    question: tuple[str, tuple[str, ...]] | None,
+    notes: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    asked, options = question or (_question(work, failure), ())
     escalation = Escalation.model_validate(
         {
             "action": ESCALATED[reflection.decision],
             "reason": reflection.next_action or failure.classification.reason,
-            "question": asked,
-            "options": options or (() if run.deps.reasoner else ("retry", "stop")),
+            "question": _question(work, failure),
+            "options": () if run.deps.reasoner else ("retry", "stop"),
             "reflection_id": reflection.id,
         }
     )
     return await end_failed(
-        work, run, failure, None, escalation, reflections=[reflection.plain()]
+        work,
+        run,
+        failure,
+        None,
+        escalation,
+        reflections=[reflection.plain()],
+        notes=notes,
     )
 
 

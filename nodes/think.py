@@ -91,6 +91,7 @@ async def _begin(
         raise TaskInputError('the task is empty; give {"task": "what to do"} or a plan')
     task = task or (plan.goal if plan else "") or "run the given plan"
     run.task_id = run.deps.new_id()
+    await run.library.load()
     run.emit(EventKind.TASK_STARTED, task[:300])
     fresh = {
         **EMPTY,

@@ -205,6 +205,15 @@ def _doubt(entry: LedgerEntry, policy: ToolPolicy) -> Resolution:
     return Resolution.CONFIRM if policy.confirm_with else Resolution.ASK_PERSON
 
 
+def absence_believed_from(entry: LedgerEntry, policy: ToolPolicy) -> float:
+    """Return from when on (seconds since the epoch) "it did not happen" is believed.
+
+    Until the call's timeout has passed, a request of a killed run may still be on
+    its way, and a confirm call that finds nothing proves nothing.
+    """
+    return entry.updated_at + policy.timeout_s
+
+
 def next_generation(entry: LedgerEntry | None) -> int:
     """Return the generation to call under: a new one only after an undoing."""
     if entry is None:

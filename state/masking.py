@@ -37,7 +37,8 @@ _SCHEME = re.compile(r"(?i)\b(Bearer|Basic)(\s+)(?=\S*[\d=._~+/-])([\w.~+/=-]{8,
 
 _STRONG = (
     r"pass(?:word|wd|phrase)|pwd|secret(?:[-_ ]?(?:access[-_ ]?)?key)?"
-    r"|client[-_]?secret|api[-_ ]?key|apikey|access[-_]?key|private[-_]?key|密码|口令|密钥"
+    r"|client[-_]?secret|api[-_ ]?key|apikey|access[-_]?key|private[-_]?key|密码|口令"
+    r"|密钥"
     r"|(?:access|auth|refresh|bearer|session|id|api|bot)[-_]?token"
 )
 _NAME = rf"(?:[A-Za-z0-9]+[-_])*(?:{_STRONG}|token|authorization|set-cookie|cookie)"

@@ -51,7 +51,8 @@ _LAYERS: tuple[tuple[str, Layer], ...] = (
 )
 _HISTORY = re.compile(
     r"\b(?:each|every) time\b|\brepeatedly\b|\b(?:second|third|\d+(?:nd|rd|th)) "
-    r"(?:identical |consecutive )?(?:time|timeout|failure|attempt)\b|\bagain and again\b",
+    r"(?:identical |consecutive )?(?:time|timeout|failure|attempt)\b"
+    r"|\bagain and again\b",
     re.IGNORECASE,
 )
 _HEALTHY = re.compile(

@@ -78,8 +78,10 @@ def spoken(errors: Sequence[BaseException]) -> str:
 
 def words(error: BaseException) -> str:
     """Return what the exception says; an exception that cannot speak says nothing."""
+    details = _called(safely(error, "details"))
     try:
-        return str(error)
+        text = str(error)
+        return f"{text} {details}" if isinstance(details, str) else text
     except Exception:  # noqa: BLE001 - a broken __str__ must not hide the failure
         return ""
 
@@ -123,8 +125,8 @@ def _fields(error: BaseException) -> Iterator[tuple[str, Any]]:
 
 
 def _family(error: BaseException) -> str | None:
-    root = type(error).__module__.split(".")[0]
-    return next((family for prefix, family in _FAMILIES if prefix == root), None)
+    roots = [kind.__module__.split(".")[0] for kind in type(error).__mro__]
+    return next((family for prefix, family in _FAMILIES if prefix in roots), None)
 
 
 def _code(error: BaseException, family: str | None) -> str | None:
@@ -158,6 +160,8 @@ def _as_code(value: Any) -> str | None:
 
 
 def _called(method: Any) -> Any:
+    if not callable(method):
+        return None
     try:
         return method()
     except Exception:  # noqa: BLE001 - a foreign method may raise anything

@@ -1,11 +1,12 @@
 """The books kept in one store: ledger, coordinator, strategies, rules, knowledge."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import cached_property
 
 from langgraph.store.base import BaseStore
 
-from mendgraph.tools.calibration import CalibrationBook
+from mendgraph.tools.calibration import Calibration
 from mendgraph.tools.coordinator import Coordinator
 from mendgraph.tools.knowledge import KnowledgeBook
 from mendgraph.tools.ledger import Ledger
@@ -14,7 +15,15 @@ from mendgraph.tools.strategies import StrategyBook
 
 
 class Library:
-    """Opens each book when it is first needed."""
+    """The books of a store, each made when it is first needed.
+
+    Args:
+        store: Where they are kept.
+        clock: Seconds since the epoch.
+        new_id: Gives unique ids.
+        sleep: Waits that many seconds.
+        seeded: Add the shipped strategies and rules that are not there.
+    """
 
     def __init__(
         self,
@@ -23,11 +32,14 @@ class Library:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         sleep: Callable[[float], Awaitable[None]],
+        seeded: bool,
     ) -> None:
         self.store = store
         self._clock = clock
         self._new_id = new_id
         self._sleep = sleep
+        self._seeded = seeded
+        self._loaded = False
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -37,7 +49,7 @@ class Library:
     @cached_property
     def coordinator(self) -> Coordinator:
         """Retry timers and health of services."""
-        return Coordinator(self.store, self._clock, self._sleep)
+        return Coordinator(self.store, self._clock, self._sleep, self._new_id)
 
     @cached_property
     def strategies(self) -> StrategyBook:
@@ -52,9 +64,29 @@ class Library:
     @cached_property
     def knowledge(self) -> KnowledgeBook:
         """Statistics of tools."""
-        return KnowledgeBook(self.store, self._clock)
+        return KnowledgeBook(self.store, self._clock, self._new_id)
 
     @cached_property
-    def calibration(self) -> CalibrationBook:
+    def calibration(self) -> Calibration:
         """How far stated confidence can be trusted."""
-        return CalibrationBook(self.store, self._clock, self._new_id)
+        return Calibration(self.store, self._new_id)
+
+    async def load(self) -> None:
+        """Read what other tasks and processes wrote; seeds come first, once."""
+        if self._seeded and not self._loaded:
+            await self.rules.seed()
+            await self.strategies.seed()
+        await asyncio.gather(
+            self.rules.load(), self.knowledge.load(), self.calibration.load()
+        )
+        self._loaded = True
+
+    async def ensure(self) -> None:
+        """Load once in this process."""
+        if not self._loaded:
+            await self.load()
+
+    async def flush(self) -> None:
+        """Save what was counted."""
+        await self.knowledge.flush()
+        await self.calibration.flush()

@@ -39,6 +39,8 @@ class Deps:
     sleep: Callable[[float], Awaitable[None]]
     authorise: tuple[AuthRule, ...] = ()
     matrix: tuple[Row, ...] = MATRIX
+    seeded: bool = True
+    """Begin with the shipped strategies and rules."""
     learn: bool = True
     """Reflections, strategies and statistics are kept for later tasks."""
     paths: int = 3
@@ -52,7 +54,11 @@ class Deps:
         """Return the books kept in a store, made once for each store."""
         if id(store) not in self.libraries:
             self.libraries[id(store)] = Library(
-                store, clock=self.clock, new_id=self.new_id, sleep=self.sleep
+                store,
+                clock=self.clock,
+                new_id=self.new_id,
+                sleep=self.sleep,
+                seeded=self.seeded,
             )
         return self.libraries[id(store)]
 

@@ -19,7 +19,7 @@ from mendgraph.demo.rehearsal_faults import find_fault, lessons_in
 
 LABEL = "mendgraph-rehearsal-not-a-model"
 ROLE = re.compile(r"^ROLE:\s*(?P<role>\w+)", re.MULTILINE)
-KNOWN_TASK = re.compile(r"\bPV\b.*\bUV\b|page views.*unique visitors", re.I | re.S)
+KNOWN_TASK = re.compile(r"\bPV\b[\s\S]*\bUV\b|page views[\s\S]*visitors", re.IGNORECASE)
 LIMITS = "The rehearsal (written rules, not a model) knows only the PV/UV demo"
 
 

@@ -106,9 +106,14 @@ def _reserved(word: str, mended: str, text: str) -> Finding:
         lesson=QUOTE_LESSON,
         cause_step=step,
         probes=({**tried, "confirms": 0},),
-        counterfactual=step
-        and {"step": step, "argument": "quote_identifiers", "value": True},
+        counterfactual=_other_world(step),
     )
+
+
+def _other_world(step: str | None) -> dict[str, Any] | None:
+    if step is None:
+        return None
+    return {"step": step, "argument": "quote_identifiers", "value": True}
 
 
 def _statements(text: str) -> Iterator[str]:

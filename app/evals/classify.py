@@ -72,9 +72,10 @@ def _case(path: Path | str, number: int, line: str) -> dict[str, Any]:
         case = json.loads(line)
     except ValueError as error:
         raise ValueError(f"{path}, line {number}: no JSON: {error}") from error
-    if not isinstance(case, dict) or not isinstance(case.get("input"), str):
+    has_input = isinstance(case, dict) and isinstance(case.get("input"), str)
+    if not has_input:
         raise ValueError(f"{path}, line {number}: no object with an `input` text")
-    return case
+    return dict(case)
 
 
 def _judge(case: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from mendgraph.state.record import Record
 
 CUT_PX = 84.0
 """Pixels a cut takes, however long it was."""
-CUT_SHARE = 0.25
+CUT_SHARE = 0.5
 """A pause is cut when it is longer than this share of all the time in use."""
-CUT_MIN_S = 1.0
+CUT_MIN_S = 5.0
 TICK_PX = 90.0
 NICE = (1.0, 2.0, 5.0, 10.0)
 NICE_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400)

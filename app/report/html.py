@@ -12,12 +12,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mendgraph.report import dag, timeline, words
+from mendgraph.report import dag, layout, timeline, words
 from mendgraph.report.records import RunView
 
 FOLDER = Path(__file__).parent
-TALL_DAG = 1_000.0
-"""Pixels above which the drawing gets a window of its own."""
 
 
 def render(view: RunView) -> str:
@@ -55,7 +53,7 @@ def _environment() -> Environment:
         "fit": words.fit,
         "SYMBOLS": dag.SYMBOLS,
         "SIGNS": timeline.SIGNS,
-        "BOX": (dag.WIDTH, dag.HEIGHT),
+        "BOX": (layout.WIDTH, layout.HEIGHT),
         "BAR": timeline.BAR,
     }
     return environment

@@ -1,134 +1,142 @@
-"""Where the nodes of a DAG go: layers, order and lanes, in units of one node.
+"""Where the nodes and edges of a DAG go, in pixels; the engine is `graphlay`.
 
-The layering is Sugiyama's (Sugiyama, Tagawa and Toda 1981), computed by
-`fast-sugiyama`; components are then put beside each other on shelves.
+Layering, order, placement and orthogonal routing are the layered method of Sugiyama,
+Tagawa and Toda (1981). Steps without any edge stand in rows below.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from fast_sugiyama import from_edges
+from graphlay import Graph, Layout, layout
+from pydantic import Field
+
+from mendgraph.state.record import Record
 
 Point = tuple[float, float]
-"""(layer, place across); both are 0 for the first node."""
 Edge = tuple[str, str]
-LANE = 0.4
-"""Room an edge takes where it passes a layer, in nodes."""
+
+WIDTH, HEIGHT = 176, 66
+"""Pixels of a box."""
+GAP, BETWEEN_LAYERS, LANE = 18, 44, 14
+MARGIN = 12
+MANY = 400
+"""Nodes above which looking for fewer crossings takes too long."""
+
+SPACING = {"layer_gap": BETWEEN_LAYERS, "node_gap": GAP, "dummy_gap": LANE}
+ROW: dict[str, Any] = {"direction": "leftright", "spacing": SPACING}
+WRAPPED: dict[str, Any] = {**ROW, "wrap": {"viewport_aspect": 1.6}}
+COLUMN: dict[str, Any] = {"direction": "topbottom", "spacing": SPACING}
+"""The directions tried, the one that reads best first."""
 
 
-@dataclass(frozen=True)
-class Component:
-    """One connected part: points of its nodes and the bends of its long edges."""
+class Arrangement(Record):
+    """Corners of the boxes and polylines of the edges."""
 
-    points: Mapping[str, Point]
-    bends: Mapping[Edge, tuple[Point, ...]] = field(default_factory=dict)
-
-    @property
-    def depth(self) -> float:
-        """Layers, counted from 1."""
-        return max(layer for layer, _ in self.points.values()) + 1
-
-    @property
-    def breadth(self) -> float:
-        """Nodes across, bends included."""
-        across = [place for _, place in self.points.values()]
-        across += [place for bends in self.bends.values() for _, place in bends]
-        return max(across) + 1
-
-    def moved(self, layers: float, across: float) -> "Component":
-        """Return it at another place."""
-
-        def move(point: Point) -> Point:
-            return point[0] + layers, point[1] + across
-
-        return Component(
-            {name: move(point) for name, point in self.points.items()},
-            {edge: tuple(map(move, bends)) for edge, bends in self.bends.items()},
-        )
+    corners: dict[str, Point] = Field(default_factory=dict)
+    routes: dict[Edge, tuple[Point, ...]] = Field(default_factory=dict)
+    width: float = 0.0
+    height: float = 0.0
 
 
-def components(ids: Sequence[str], edges: Iterable[Edge]) -> list[Component]:
-    """Return the layered parts of a graph, in the order of their first nodes.
+def arrange(ids: Sequence[str], edges: Iterable[Edge], room: float) -> Arrangement:
+    """Lay a graph out within `room` pixels across where that is possible.
 
     Args:
         ids: All nodes; unique.
         edges: (from, to); unknown ends, loops and repetitions are left out.
+        room: Pixels the page has.
     """
-    index = {name: number for number, name in enumerate(ids)}
-    wanted = {(index[a], index[b]) for a, b in edges if a in index and b in index}
-    pairs = sorted(pair for pair in wanted if pair[0] != pair[1])
-    parts = [_component(ids, *each) for each in _layered(pairs)]
-    linked = {number for pair in pairs for number in pair}
-    parts += [
-        Component({ids[n]: (0.0, 0.0)}) for n in index.values() if n not in linked
-    ]
-    return sorted(parts, key=lambda part: min(index[name] for name in part.points))
-
-
-def _layered(
-    pairs: list[tuple[int, int]],
-) -> list[tuple[dict[int, Point], list[tuple[int, int]]]]:
-    if not pairs:
-        return []
-    found = from_edges(
-        pairs,
-        vertex_spacing=1,
-        dummy_vertices=True,
-        dummy_size=LANE,
-        check_layout=False,
+    known = set(ids)
+    wanted = dict.fromkeys(
+        (a, b) for a, b in edges if a != b and a in known and b in known
     )
-    return [
-        (
-            {int(n): point for n, point in points},
-            [(int(a), int(b)) for a, b in links or ()],
+    linked = {name for edge in wanted for name in edge}
+    drawn = [name for name in ids if name in linked]
+    top = _layered(drawn, list(wanted), room) if drawn else Arrangement()
+    return _with_rows(top, [name for name in ids if name not in linked], room)
+
+
+def _layered(ids: Sequence[str], edges: Sequence[Edge], room: float) -> Arrangement:
+    graph = Graph()
+    for name in ids:
+        graph.node(name, width=WIDTH, height=HEIGHT, label="")
+    for source, target in edges:
+        graph.edge(source, target)
+    tried: list[Layout] = []
+    for options in (ROW, WRAPPED, COLUMN):
+        effort = "fast" if len(ids) > MANY else "balanced"
+        tried.append(layout(graph, options={**options, "effort": effort}))
+        if _width(tried[-1]) <= room - 2 * MARGIN:
+            return _read(tried[-1], edges)
+    return _read(min(tried, key=_width), edges)
+
+
+def _width(found: Layout) -> float:
+    return float(found.bounds["max"]["x"] - found.bounds["min"]["x"])
+
+
+def _read(found: Layout, edges: Sequence[Edge]) -> Arrangement:
+    left, top = found.bounds["min"]["x"] - MARGIN, found.bounds["min"]["y"] - MARGIN
+    corners = {
+        name: (x - left - WIDTH / 2, y - top - HEIGHT / 2)
+        for name, (x, y) in found.positions().items()
+    }
+    routes = {
+        edge: tuple((at["x"] - left, at["y"] - top) for at in drawn["points"])
+        for edge, drawn in zip(edges, found.edges, strict=True)
+    }
+    return Arrangement(
+        corners=corners,
+        routes=routes,
+        width=found.bounds["max"]["x"] - left + MARGIN,
+        height=found.bounds["max"]["y"] - top + MARGIN,
+    )
+
+
+def _with_rows(top: Arrangement, alone: Sequence[str], room: float) -> Arrangement:
+    """Add the nodes without edges in rows below."""
+    if not alone:
+        return top
+    columns = max(1, int((room - 2 * MARGIN + GAP) // (WIDTH + GAP)))
+    start = top.height or MARGIN
+    below = {
+        name: (
+            MARGIN + (number % columns) * (WIDTH + GAP),
+            start + (number // columns) * (HEIGHT + GAP),
         )
-        for points, _, _, links in found
-    ]
-
-
-def _component(
-    ids: Sequence[str], raw: Mapping[int, Point], links: Collection[tuple[int, int]]
-) -> Component:
-    left = min(x for x, _ in raw.values())
-    top = max(y for _, y in raw.values())
-    at = {number: (top - y, x - left) for number, (x, y) in raw.items()}
-    real = range(len(ids))
-    following = {a: b for a, b in links if a not in real}
-    return Component(
-        {ids[n]: at[n] for n in sorted(at) if n in real},
-        dict(_route(ids, at, following, link) for link in links if link[0] in real),
+        for number, name in enumerate(alone)
+    }
+    right = max(x for x, _ in below.values()) + WIDTH
+    bottom = max(y for _, y in below.values()) + HEIGHT
+    return Arrangement(
+        corners={**top.corners, **below},
+        routes=top.routes,
+        width=max(top.width, right + MARGIN),
+        height=bottom + MARGIN,
     )
 
 
-def _route(
-    ids: Sequence[str],
-    at: Mapping[int, Point],
-    following: Mapping[int, int],
-    link: tuple[int, int],
-) -> tuple[Edge, tuple[Point, ...]]:
-    """Follow an edge through the layers it passes to its end."""
-    start, end = link
-    bends = []
-    while end >= len(ids):
-        bends.append(at[end])
-        end = following[end]
-    return (ids[start], ids[end]), tuple(bends)
+def rounded(points: Sequence[Point], radius: float = 6.0) -> str:
+    """Return a polyline with rounded corners as an SVG path."""
+    first, last = points[0], points[-1]
+    path = [f"M{first[0]:.1f} {first[1]:.1f}"]
+    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+        inward, outward = (
+            _toward(corner, before, radius),
+            _toward(corner, after, radius),
+        )
+        path.append(
+            f"L{inward[0]:.1f} {inward[1]:.1f}"
+            f"Q{corner[0]:.1f} {corner[1]:.1f} {outward[0]:.1f} {outward[1]:.1f}"
+        )
+    return "".join((*path, f"L{last[0]:.1f} {last[1]:.1f}"))
 
 
-def shelved(parts: Iterable[Component], room: float) -> Component:
-    """Put components one after the other along the layers, in rows across.
-
-    Args:
-        parts: The components.
-        room: Layers after which a new row begins.
-    """
-    placed: list[Component] = []
-    along = across = row = 0.0
-    for part in parts:
-        if along and along + part.depth > room:
-            along, across, row = 0.0, across + row, 0.0
-        placed.append(part.moved(along, across))
-        along, row = along + part.depth, max(row, part.breadth)
-    points = {name: at for part in placed for name, at in part.points.items()}
-    bends = {edge: via for part in placed for edge, via in part.bends.items()}
-    return Component(points, bends)
+def _toward(start: Point, end: Point, radius: float) -> Point:
+    """Return the point `radius` from start towards end, half-way at most."""
+    length = abs(end[0] - start[0]) + abs(end[1] - start[1])
+    share = min(0.5, radius / length) if length else 0.0
+    return (
+        start[0] + (end[0] - start[0]) * share,
+        start[1] + (end[1] - start[1]) * share,
+    )

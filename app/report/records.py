@@ -18,8 +18,8 @@ class Node(Record):
     status: StepStatus = StepStatus.PENDING
     risk: Risk = Risk.MEDIUM
     dependencies: tuple[str, ...] = ()
-    since: int = 1
-    """First plan version that has it."""
+    since: int | None = None
+    """First plan version that has it; None where earlier versions are not known."""
     until: int | None = None
     """Last plan version that has it; None while it is in the current plan."""
     replaces: str | None = None

@@ -30,11 +30,16 @@ def _planned(sources: Sources, step: Step) -> Node:
         status=_status(record, current=current),
         risk=step.risk,
         dependencies=tuple(d for d in step.dependencies if d != step.id),
-        since=min(having),
+        since=_since(sources.versions, min(having)),
         until=None if current else max(having),
         replaces=step.replaces,
         **_measures(record),
     )
+
+
+def _since(versions: tuple[Plan, ...], earliest: int) -> int | None:
+    oldest = versions[0].version
+    return earliest if oldest == 1 or earliest > oldest else None
 
 
 def _bare(record: StepRecord, plan: Plan | None) -> Node:
@@ -44,7 +49,6 @@ def _bare(record: StepRecord, plan: Plan | None) -> Node:
         title=record.description,
         tool=record.tool,
         status=record.status,
-        since=record.plan_version,
         until=record.plan_version if plan else None,
         **_measures(record),
     )
@@ -91,15 +95,19 @@ def _explained(
     node: Node, heirs: Mapping[str, tuple[str, ...]], record: StepRecord | None
 ) -> Node:
     named = node.model_copy(update={"replaced_by": heirs.get(node.id, ())})
-    why = _gone(named) if named.retired else REASONS[named.status](named, record)
+    why = (
+        _gone(named, record) if named.retired else REASONS[named.status](named, record)
+    )
     return named.model_copy(update={"why": why})
 
 
-def _gone(node: Node) -> str:
+def _gone(node: Node, record: StepRecord | None) -> str:
     to = ", ".join(node.replaced_by)
     fate = f"replaced by {to}" if to else f"not in the plan after version {node.until}"
-    kept = " (its result stays known)" if node.status is StepStatus.DONE else ""
-    return fate + kept
+    if node.status is StepStatus.DONE:
+        return f"{fate}; its result stays known"
+    symptom = _symptom(record) if record else ""
+    return f"{fate}; {symptom}" if symptom else fate
 
 
 def _done(node: Node, record: StepRecord | None) -> str:

@@ -36,7 +36,7 @@ def meters(sources: Sources) -> tuple[Meter, ...]:
     """Return every budget with what was spent of it."""
     made = []
     for attribute, limit in METERS:
-        label, unit = LABELS.get(limit, (limit.replace("_", " "), ""))
+        label, unit = LABELS.get(limit, (limit.replace("_", " ").capitalize(), ""))
         spent = getattr(sources.spent, attribute)
         allowed = getattr(sources.limits, limit)
         made.append(Meter(label=label, spent=spent, allowed=allowed, unit=unit))
@@ -82,10 +82,11 @@ def _work(
     done = sum(1 for node in current if node.status is StepStatus.DONE)
     first = len(sources.versions[0].steps) if sources.versions else 0
     version = sources.plan.version if sources.plan else 0
+    at_first = f"{first} at first; " if first != len(current) else ""
     yield Figure(
         label="Steps in the plan",
         value=str(len(current)),
-        note=f"{done} done; {first} in the first known version, now version {version}",
+        note=f"{done} done; {at_first}plan version {version}",
     )
     counts = {status: sum(1 for b in bars if b.status == status) for status in _FATES}
     told = [f"{number} {_FATES[name]}" for name, number in counts.items() if number]
@@ -117,7 +118,7 @@ def _mending(sources: Sources) -> Iterable[Figure]:
     factor = caf(sources)
     yield Figure(
         label="Correction amplification",
-        value="none" if factor is None else f"{factor:.2f}",
+        value="n/a" if factor is None else f"{factor:.2f}",
         note="extra model calls a correction; above 2.0 is a warning",
     )
 
@@ -157,6 +158,8 @@ def _time(sources: Sources, bars: Sequence[Bar], span_s: float) -> Iterable[Figu
 
 def _confirmed(sources: Sources) -> str:
     sure = sum(1 for each in sources.reflections if each.confirmed_cause)
+    if not sources.reflections:
+        return "nothing had to be explained"
     total = plural(len(sources.reflections), "reflection")
     return f"{sure} of {total} with a confirmed cause"
 

@@ -9,11 +9,14 @@ from mendgraph.report.words import cells, duration
 from mendgraph.state.outcome import Tier
 from mendgraph.state.record import Record
 
-PAGE, MOST = 1_092.0, 7_000.0
+PAGE, MOST = 1_010.0, 7_000.0
 MARGIN = 14.0
 TOP = 34.0
 LANE, BAR = 30.0, 22.0
 HEADING = 26.0
+AIR = 8.0
+TICK_ROOM = 80.0
+"""Pixels the text of a mark needs."""
 LEAST = 4.0
 """Pixels of the shortest bar."""
 CELL = 6.8
@@ -52,36 +55,52 @@ class Picture(Record):
     cuts: tuple[Cut, ...] = ()
 
 
-class _Run(Record):
-    """Attempts of one step that belong together in one lane."""
+class _Lane(Record):
+    """What one step, or one model call, puts into its lane; y counts from the lane."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[Shape, ...]
+    waits: tuple[Shape, ...] = ()
+    links: tuple[Shape, ...] = ()
 
     @property
-    def first(self) -> float:
-        return self.bars[0].asked_for
+    def left(self) -> float:
+        """Where it begins."""
+        return min(shape.x for shape in (*self.bars, *self.waits))
+
+    @property
+    def right(self) -> float:
+        """Where its last bar or text ends, and a little air."""
+        ends = [shape.x + shape.width for shape in self.bars]
+        return max(*ends, *map(_text_end, self.bars)) + AIR
+
+    def lowered(self, by: float) -> "_Lane":
+        """Return it further down."""
+
+        def lower(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+            return tuple(s.model_copy(update={"y": s.y + by}) for s in shapes)
+
+        return _Lane(
+            bars=lower(self.bars), waits=lower(self.waits), links=lower(self.links)
+        )
 
 
 def picture(bars: Sequence[Bar], thoughts: Sequence[Thought]) -> Picture:
     """Return the timeline; both kinds have lanes of their own."""
     axis = Axis(_busy(bars, thoughts), least=PAGE, most=MOST)
-    runs = _runs(axis, bars)
-    lanes = _packed((axis.x(run.first), _right(axis, run)) for run in runs)
-    steps = TOP + HEADING
-    shapes = [_shapes(axis, run, steps + LANE * n) for run, n in _zip(runs, lanes)]
-    below = steps + LANE * _count(lanes)
-    made, own = _model(axis, thoughts, below + HEADING)
-    headings = [(TOP + 17, "Steps")] if bars else []
-    headings += [(below + 17, "Model calls")] if thoughts else []
-    drawn = [bar for placed, _, _ in shapes for bar in placed]
+    steps, bottom = _stacked((_lane(axis, run) for run in _runs(axis, bars)), TOP)
+    model, height = _stacked((_thought(axis, each) for each in thoughts), bottom)
+    lanes = (*steps, *model)
+    headings = ((TOP, "Steps", steps), (bottom, "Model calls", model))
+    ticks = tuple(each.but(x=each.x + MARGIN) for each in axis.ticks())
+    rights = [lane.right for lane in lanes] + [tick.x + TICK_ROOM for tick in ticks]
     return Picture(
-        width=axis.width + 2 * MARGIN + _overhang(axis, (*drawn, *made)),
-        height=below + (HEADING + LANE * own if thoughts else 0) + 8,
-        bars=(*drawn, *made),
-        waits=tuple(wait for _, waits, _ in shapes for wait in waits),
-        links=tuple(line for _, _, lines in shapes for line in lines),
-        headings=tuple(headings),
-        ticks=tuple(each.but(x=each.x + MARGIN) for each in axis.ticks()),
+        width=max(axis.width + 2 * MARGIN, *rights),
+        height=height + AIR,
+        bars=tuple(shape for lane in lanes for shape in lane.bars),
+        waits=tuple(shape for lane in lanes for shape in lane.waits),
+        links=tuple(shape for lane in lanes for shape in lane.links),
+        headings=tuple((y + 17, text) for y, text, having in headings if having),
+        ticks=ticks,
         cuts=tuple(each.but(x=each.x + MARGIN) for each in axis.cuts()),
     )
 
@@ -94,42 +113,39 @@ def _busy(bars: Iterable[Bar], thoughts: Iterable[Thought]) -> list[Span]:
     return spans
 
 
-def _zip(runs: Sequence[_Run], lanes: Sequence[int]) -> Iterable[tuple[_Run, int]]:
-    return zip(runs, lanes, strict=True)
+def _stacked(lanes: Iterable[_Lane], top: float) -> tuple[list[_Lane], float]:
+    """Put lanes under a heading, each in the first row that is free there.
+
+    Returns:
+        The lanes in their rows, and where the rows end.
+    """
+    found = list(lanes)
+    rows = _packed([(lane.left, lane.right) for lane in found])
+    first = top + HEADING
+    placed = [
+        lane.lowered(first + LANE * row) for lane, row in zip(found, rows, strict=True)
+    ]
+    return placed, first + LANE * (max(rows) + 1) if rows else top
 
 
-def _count(lanes: Sequence[int]) -> int:
-    return max(lanes, default=-1) + 1
-
-
-def _runs(axis: Axis, bars: Sequence[Bar]) -> list[_Run]:
+def _runs(axis: Axis, bars: Sequence[Bar]) -> list[list[Bar]]:
     """Group the attempts of each step; a cut in between parts them."""
     steps: dict[str, list[Bar]] = {}
     for bar in bars:
         steps.setdefault(bar.step_id, []).append(bar)
     runs = [run for each in steps.values() for run in _parted(axis, each)]
-    return sorted(runs, key=lambda run: (run.first, run.bars[0].step_id))
+    return sorted(runs, key=lambda run: (run[0].asked_for, run[0].step_id))
 
 
-def _parted(axis: Axis, bars: Sequence[Bar]) -> Iterable[_Run]:
+def _parted(axis: Axis, bars: Sequence[Bar]) -> Iterable[list[Bar]]:
     group = [bars[0]]
     edges = [cut.x for cut in axis.cuts()]
     for before, after in pairwise(bars):
         if any(axis.x(before.end) <= x < axis.x(after.asked_for) for x in edges):
-            yield _Run(bars=tuple(group))
+            yield group
             group = []
         group.append(after)
-    yield _Run(bars=tuple(group))
-
-
-def _right(axis: Axis, run: _Run) -> float:
-    """Return where a run ends, with the room its first text needs beside it."""
-    end = axis.x(run.bars[-1].end)
-    if len(run.bars) > 1:
-        return max(end, axis.x(run.bars[-1].start) + LEAST) + 6
-    width = end - axis.x(run.bars[0].start)
-    text = _room(_text(run.bars[0]))
-    return max(end + 6, end + text if width < text else end, width)
+    yield group
 
 
 def _packed(spans: Iterable[tuple[float, float]]) -> list[int]:
@@ -152,31 +168,30 @@ def _text(bar: Bar) -> str:
     return f"{SIGNS[bar.status]} {bar.step_id}{tier}"
 
 
-_Three = tuple[list[Shape], list[Shape], list[Shape]]
-
-
-def _shapes(axis: Axis, run: _Run, y: float) -> _Three:
-    bars = [_attempt(axis, bar, y) for bar in run.bars]
-    limits = [shape.x for shape in bars[1:]] + [float("inf")]
-    placed = [
+def _lane(axis: Axis, run: Sequence[Bar]) -> _Lane:
+    bars = [_attempt(axis, bar) for bar in run]
+    limits = [MARGIN + axis.x(bar.asked_for) for bar in run[1:]] + [float("inf")]
+    labelled = [
         _labelled(shape, _text(bar), limit)
-        for shape, bar, limit in zip(bars, run.bars, limits, strict=True)
+        for shape, bar, limit in zip(bars, run, limits, strict=True)
     ]
-    waits = [_wait(axis, bar, y) for bar in run.bars if bar.waited_s > 0]
-    links = [
-        _line(before, after, y)
-        for before, after in pairwise(bars)
-        if after.x > before.x + before.width
-    ]
-    return placed, waits, links
+    return _Lane(
+        bars=tuple(labelled),
+        waits=tuple(_wait(axis, bar) for bar in run if bar.waited_s > 0),
+        links=tuple(
+            _line(before, limit)
+            for before, limit in zip(labelled, limits[:-1], strict=False)
+            if limit > max(before.x + before.width, _text_end(before))
+        ),
+    )
 
 
-def _attempt(axis: Axis, bar: Bar, y: float) -> Shape:
+def _attempt(axis: Axis, bar: Bar) -> Shape:
     x = axis.x(bar.start)
     css = f"bar {bar.status}" + (" mends" if bar.mends else "")
     return Shape(
         x=x + MARGIN,
-        y=y,
+        y=0.0,
         width=max(LEAST, axis.x(bar.end) - x),
         css=css,
         title=_title(bar),
@@ -208,11 +223,11 @@ def _labelled(shape: Shape, text: str, limit: float) -> Shape:
     return shape.but(text=sign, text_x=shape.x + 4) if shape.width >= 18 else shape  # noqa: PLR2004 (room of one sign)
 
 
-def _wait(axis: Axis, bar: Bar, y: float) -> Shape:
+def _wait(axis: Axis, bar: Bar) -> Shape:
     x = axis.x(bar.asked_for)
     return Shape(
         x=x + MARGIN,
-        y=y,
+        y=0.0,
         width=max(1.0, axis.x(bar.start) - x),
         css="wait",
         title=f"{bar.step_id} waited {duration(bar.waited_s)} "
@@ -221,27 +236,16 @@ def _wait(axis: Axis, bar: Bar, y: float) -> Shape:
     )
 
 
-def _line(before: Shape, after: Shape, y: float) -> Shape:
-    x = before.x + before.width
-    return Shape(x=x, y=y + BAR / 2, width=after.x - x, css="link")
+def _line(before: Shape, until: float) -> Shape:
+    x = max(before.x + before.width, _text_end(before))
+    return Shape(x=x, y=BAR / 2, width=until - x, css="link")
 
 
-def _model(
-    axis: Axis, thoughts: Sequence[Thought], y: float
-) -> tuple[list[Shape], int]:
-    spans = [
-        (axis.x(t.start), max(axis.x(t.end), axis.x(t.start) + _room(t.role)) + 4)
-        for t in thoughts
-    ]
-    lanes = _packed(spans)
-    made = [
-        _thought(axis, thought, y + LANE * lane)
-        for thought, lane in zip(thoughts, lanes, strict=True)
-    ]
-    return made, _count(lanes)
+def _text_end(shape: Shape) -> float:
+    return shape.text_x + cells(shape.text) * CELL + 3 if shape.text else shape.x
 
 
-def _thought(axis: Axis, thought: Thought, y: float) -> Shape:
+def _thought(axis: Axis, thought: Thought) -> _Lane:
     x, lasted = axis.x(thought.start), duration(thought.end - thought.start)
     told = [
         f"{thought.role}: {lasted} from {duration(thought.start)} on",
@@ -251,15 +255,9 @@ def _thought(axis: Axis, thought: Thought, y: float) -> Shape:
     ]
     shape = Shape(
         x=x + MARGIN,
-        y=y,
+        y=0.0,
         width=max(LEAST, axis.x(thought.end) - x),
         css="bar thought",
         title="\n".join(line for line in told if line),
     )
-    return _labelled(shape, thought.role, float("inf"))
-
-
-def _overhang(axis: Axis, shapes: Iterable[Shape]) -> float:
-    """Return the pixels that texts beside the last bars need."""
-    rights = [shape.text_x + _room(shape.text) for shape in shapes if shape.text]
-    return max(0.0, max(rights, default=0.0) - axis.width - MARGIN)
+    return _Lane(bars=(_labelled(shape, thought.role, float("inf")),))

@@ -1,11 +1,10 @@
-"""Redis, Kafka, SMTP and message queues by their own words and codes.
+"""Redis, Kafka and AMQP by their own words and codes.
 
-Sources: Redis error prefixes, Kafka protocol error codes, RFC 5321 and RFC 3463 (SMTP).
+Sources: Redis error prefixes, Kafka protocol error codes, AMQP 0-9-1.
 """
 
 from mendgraph.nodes.classify.rule import (
     BAD_ARGS,
-    BLOCKED,
     CONFLICT,
     DENIED,
     DOWN,
@@ -28,7 +27,6 @@ from mendgraph.nodes.classify.rule import (
     every,
     family,
     named,
-    none_of,
     package,
     says,
     some,
@@ -45,8 +43,10 @@ _REDIS_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     ("it cannot save to disk", r"\bMISCONF\b", FULL_THERE),
     (
         "the login is refused",
-        r"\bNOAUTH\b|\bWRONGPASS\b|invalid (?:username-)?password"
-        r"|AUTH <password>|client sent AUTH",
+        (
+            r"\bNOAUTH\b|\bWRONGPASS\b|invalid (?:username-)?password"
+            r"|AUTH <password>|client sent AUTH"
+        ),
         DENIED,
     ),
     ("the right is missing", r"\bNOPERM\b", DENIED),
@@ -60,8 +60,10 @@ _REDIS_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     ("the command is unknown", r"ERR unknown (?:sub)?command", INCAPABLE),
     (
         "the arguments are wrong",
-        r"ERR (?:wrong number of arguments|value is not|syntax"
-        r"|invalid|index out of range|no such key|increment)|\bERR\b",
+        (
+            r"ERR (?:wrong number of arguments|value is not|syntax"
+            r"|invalid|index out of range|no such key|increment)|\bERR\b"
+        ),
         BAD_ARGS,
     ),
     ("protected mode", r"\bDENIED Redis is running in protected mode", DENIED),
@@ -84,24 +86,34 @@ _KAFKA_NAMES: tuple[tuple[str, str, Verdict], ...] = (
     ),
     (
         "no broker is reached",
-        r"NoBrokersAvailable|_ALL_BROKERS_DOWN|_TRANSPORT|broker transport failure"
-        r"|NodeNotReady|BrokerConnectionError|KafkaConnectionError|_RESOLVE"
-        r"|Bootstrap broker .* disconnected|NETWORK_EXCEPTION",
+        (
+            r"NoBrokersAvailable|_ALL_BROKERS_DOWN|_TRANSPORT|broker transport failure"
+            r"|NodeNotReady|BrokerConnectionError|KafkaConnectionError|_RESOLVE"
+            r"|Bootstrap broker .* disconnected|NETWORK_EXCEPTION"
+        ),
         NETWORK,
     ),
     (
         "the leader is being chosen",
-        r"LEADER_NOT_AVAILABLE|NOT_LEADER|NotLeaderFor|LeaderNotAvailable"
-        r"|COORDINATOR_(?:NOT_AVAILABLE|LOAD_IN_PROGRESS)|NOT_COORDINATOR|NOT_ENOUGH_REPLICAS"
-        r"|Coordinator(?:NotAvailable|LoadInProgress)|NotCoordinator|NotEnoughReplicas"
-        r"|BROKER_NOT_AVAILABLE|NOT_CONTROLLER|REPLICA_NOT_AVAILABLE|KAFKA_STORAGE_ERROR",
+        (
+            r"LEADER_NOT_AVAILABLE|NOT_LEADER|NotLeaderFor|LeaderNotAvailable"
+            r"|COORDINATOR_(?:NOT_AVAILABLE|LOAD_IN_PROGRESS)|NOT_COORDINATOR"
+            r"|NOT_ENOUGH_REPLICAS"
+            r"|Coordinator(?:NotAvailable|LoadInProgress)|NotCoordinator"
+            r"|NotEnoughReplicas"
+            r"|BROKER_NOT_AVAILABLE|NOT_CONTROLLER|REPLICA_NOT_AVAILABLE"
+            r"|KAFKA_STORAGE_ERROR"
+        ),
         DOWN,
     ),
     (
         "the group is rebalancing",
-        r"REBALANCE_IN_PROGRESS|RebalanceInProgress|CommitFailedError|ILLEGAL_GENERATION"
-        r"|IllegalGeneration|UNKNOWN_MEMBER_ID|UnknownMemberId|MEMBER_ID_REQUIRED"
-        r"|FENCED_INSTANCE_ID|partitions revoked",
+        (
+            r"REBALANCE_IN_PROGRESS|RebalanceInProgress|CommitFailedError"
+            r"|ILLEGAL_GENERATION"
+            r"|IllegalGeneration|UNKNOWN_MEMBER_ID|UnknownMemberId|MEMBER_ID_REQUIRED"
+            r"|FENCED_INSTANCE_ID|partitions revoked"
+        ),
         CONFLICT,
     ),
     (
@@ -117,15 +129,21 @@ _KAFKA_NAMES: tuple[tuple[str, str, Verdict], ...] = (
     ("the topic exists", r"TOPIC_ALREADY_EXISTS|TopicAlreadyExists", PROBE_ARGS),
     (
         "the right is missing",
-        r"(?:TOPIC|GROUP|CLUSTER|TRANSACTIONAL_ID)_AUTHORIZATION_FAILED|AuthorizationFailed"
-        r"|SASL_AUTHENTICATION_FAILED|_AUTHENTICATION|SaslAuthentication"
-        r"|AuthenticationFailed",
+        (
+            r"(?:TOPIC|GROUP|CLUSTER|TRANSACTIONAL_ID)_AUTHORIZATION_FAILED"
+            r"|AuthorizationFailed"
+            r"|SASL_AUTHENTICATION_FAILED|_AUTHENTICATION|SaslAuthentication"
+            r"|AuthenticationFailed"
+        ),
         DENIED,
     ),
     (
         "the message is too large",
-        r"MSG_SIZE_TOO_LARGE|MessageSizeTooLarge|MESSAGE_TOO_LARGE|RECORD_LIST_TOO_LARGE"
-        r"|RecordListTooLarge|RecordTooLarge",
+        (
+            r"MSG_SIZE_TOO_LARGE|MessageSizeTooLarge|MESSAGE_TOO_LARGE"
+            r"|RECORD_LIST_TOO_LARGE"
+            r"|RecordListTooLarge|RecordTooLarge"
+        ),
         EXHAUSTED,
     ),
     ("the send buffer is full", r"_QUEUE_FULL|BufferError|Queue full", DOWN),
@@ -135,20 +153,26 @@ _KAFKA_NAMES: tuple[tuple[str, str, Verdict], ...] = (
     ("the message is damaged", r"CORRUPT_MESSAGE|CorruptRecord|CorruptMessage", DOWN),
     (
         "the version does not fit",
-        r"UNSUPPORTED_VERSION|UnsupportedVersion"
-        r"|IncompatibleBrokerVersion|UnrecognizedBrokerVersion|UnsupportedCodec",
+        (
+            r"UNSUPPORTED_VERSION|UnsupportedVersion"
+            r"|IncompatibleBrokerVersion|UnrecognizedBrokerVersion|UnsupportedCodec"
+        ),
         INCAPABLE,
     ),
     (
         "the request is wrong",
-        r"INVALID_(?:REQUEST|CONFIG|TOPIC|PARTITIONS|REPLICATION"
-        r"|RECORD|TIMESTAMP)|Invalid(?:Topic|Partitions|ReplicationFactor|Config)",
+        (
+            r"INVALID_(?:REQUEST|CONFIG|TOPIC|PARTITIONS|REPLICATION"
+            r"|RECORD|TIMESTAMP)|Invalid(?:Topic|Partitions|ReplicationFactor|Config)"
+        ),
         BAD_ARGS,
     ),
     (
         "a request timed out",
-        r"KafkaTimeoutError|REQUEST_TIMED_OUT|_TIMED_OUT|_MSG_TIMED_OUT"
-        r"|RequestTimedOut|local: timed out",
+        (
+            r"KafkaTimeoutError|REQUEST_TIMED_OUT|_TIMED_OUT|_MSG_TIMED_OUT"
+            r"|RequestTimedOut|local: timed out"
+        ),
         NETWORK,
     ),
 )
@@ -164,107 +188,11 @@ _KAFKA: Predicate = some(
 )
 
 
-def _smtp(*first: str) -> Predicate:
-    return lambda seen: (
-        seen.facts.family == "smtp" and (seen.facts.error_code or "").startswith(first)
-    )
-
-
-_SMTP_LIMITED = says(
-    r"4\.7\.(?:0|28|500|650)|rate|too (?:many|much)|throttl|temporarily deferred"
-    r"|try again later|exceeded"
-)
-
-SMTP_RULES: tuple[Rule, ...] = (
-    Rule(
-        "SMTP: a daily sending limit is used up",
-        every(_smtp("5"), says(r"(?:daily|sending) .{0,20}(?:limit|quota)|5\.4\.5")),
-        RATE,
-        wait_s=3600.0,
-    ),
-    Rule(
-        "SMTP: the rate is limited",
-        every(
-            _smtp("421", "450", "451", "452", "454"),
-            says(r"rate|too (?:many|much)|throttl|4\.7\.28"),
-        ),
-        RATE,
-        wait_s=60.0,
-    ),
-    Rule(
-        "SMTP: the mailbox or disk there is full",
-        every(_smtp("552"), says(r"mailbox|quota|5\.2\.2|storage")),
-        FULL_THERE,
-    ),
-    Rule(
-        "SMTP: the message is too large",
-        every(_smtp("552", "523"), none_of(says(r"5\.7\."))),
-        EXHAUSTED,
-    ),
-    Rule(
-        "SMTP: the message is refused as spam",
-        every(
-            _smtp("5"),
-            says(
-                r"spam|blocked|blacklist|block list|spamhaus|dmarc|spf|dkim"
-                r"|reputation|policy"
-            ),
-        ),
-        DENIED,
-    ),
-    Rule(
-        "SMTP: the login is refused or needed",
-        _smtp("530", "534", "535", "538"),
-        DENIED,
-    ),
-    Rule(
-        "SMTP: the sender may not do that",
-        every(
-            _smtp("550", "551", "553", "554"),
-            says(
-                r"5\.7\.|relay|denied|not permitted"
-                r"|not allowed|authenticat"
-            ),
-        ),
-        DENIED,
-    ),
-    Rule(
-        "SMTP: the address is wrong", _smtp("550", "551", "553", "501", "511"), BAD_ARGS
-    ),
-    Rule("SMTP: the command is not known there", _smtp("502", "504", "500"), INCAPABLE),
-    Rule("SMTP: the commands came in the wrong order", _smtp("503"), BAD_ARGS),
-    Rule("SMTP: the server is busy or closing", _smtp("421"), DOWN),
-    Rule("SMTP: greylisted or out of resources for now", _smtp("4"), DOWN),
-    Rule("SMTP: refused for good", _smtp("5"), BAD_ARGS, 0.7),
-    Rule(
-        "SMTP: the login is refused",
-        named("SMTPAuthenticationError"),
-        DENIED,
-    ),
-    Rule(
-        "SMTP: the server closed the connection",
-        some(named("SMTPServerDisconnected"), says(r"please run connect\(\) first")),
-        RECONNECT,
-    ),
-    Rule(
-        "SMTP: the addresses are refused",
-        named("SMTPRecipientsRefused", "SMTPSenderRefused", "SMTPDataError"),
-        BAD_ARGS,
-        0.7,
-    ),
-    Rule(
-        "SMTP: the server lacks an extension", named("SMTPNotSupportedError"), INCAPABLE
-    ),
-    Rule("SMTP: the server was not reached", named("SMTPConnectError"), NETWORK),
-    Rule("SMTP: the greeting was refused", named("SMTPHeloError"), DENIED, 0.7),
-)
-
-
 def _cancelled_consumer(seen: Seen) -> bool:
     return "ConsumerStoppedError" in seen.names or "KafkaConsumerClosed" in seen.names
 
 
-BROKER_RULES: tuple[Rule, ...] = (
+RULES: tuple[Rule, ...] = (
     *(
         Rule(f"Redis: {name}", every(_REDIS, says(words)), verdict)
         for name, words, verdict in _REDIS_WORDS
@@ -306,5 +234,4 @@ BROKER_RULES: tuple[Rule, ...] = (
         ),
         RECONNECT,
     ),
-    Rule("the sender is blocked", every(_smtp("5"), says(r"block")), BLOCKED, 0.6),
 )

@@ -5,7 +5,6 @@ Sources: the messages of json, csv, codecs, zipfile, pandas, numpy and openpyxl.
 
 import re
 
-from mendgraph.nodes.classify.http import HTML
 from mendgraph.nodes.classify.rule import (
     BAD_ARGS,
     BLOCKED,
@@ -22,16 +21,20 @@ from mendgraph.nodes.classify.rule import (
     Rule,
     Seen,
     every,
+    layer,
     named,
     none_of,
     says,
     some,
 )
+from mendgraph.nodes.classify.words import HTML
+from mendgraph.state.failure import Layer
 
 JSON_FAILED: Predicate = some(
     named("JSONDecodeError", "JSONDecodeException"),
     says(
-        r"Expecting (?:value|property name|',' delimiter|':' delimiter)|Extra data: line"
+        r"Expecting (?:value|property name|',' delimiter|':' delimiter)"
+        r"|Extra data: line"
         r"|Unterminated string starting|Invalid control character|Invalid \\?escape"
         r"|Unexpected (?:token|end of JSON)|json.{0,20}(?:decode|parse) error"
         r"|is not valid JSON|invalid character .* looking for|unexpected end of json"
@@ -42,7 +45,8 @@ _CSV_FAILED = some(
 )
 _DENIAL = says(
     r"access (?:is )?denied|forbidden|captcha|log ?in|sign ?in|access token|unauthori"
-    r"|not authorized|permission|are you a (?:human|robot)|blocked|authenticat|cloudflare"
+    r"|not authorized|permission|are you a (?:human|robot)|blocked|authenticat"
+    r"|cloudflare"
 )
 _NO_BODY = re.compile(r"^[\s\\nrt]*$")
 _BROKEN_OFF = says(r"Unterminated string|unexpected end|Expecting ',' delimiter.*EOF")
@@ -68,7 +72,8 @@ _LOST_COLUMN = some(
 )
 _BOM = says(r"ï»¿|\ufeff|\\ufeff|\bBOM\b")
 
-RULES: tuple[Rule, ...] = (
+BODY_RULES: tuple[Rule, ...] = (
+    Rule("model output is no JSON", every(JSON_FAILED, layer(Layer.PARSER)), UNPARSED),
     Rule("no JSON: the body is blank", every(JSON_FAILED, _blank_body), DOWN),
     Rule(
         "no JSON: the server sent an error page",
@@ -98,6 +103,9 @@ RULES: tuple[Rule, ...] = (
         0.6,
     ),
     Rule("the JSON is not well-formed", JSON_FAILED, UNPARSED, 0.8),
+)
+
+RULES: tuple[Rule, ...] = (
     Rule(
         "the file is empty",
         some(
@@ -123,7 +131,8 @@ RULES: tuple[Rule, ...] = (
             every(named("Error"), says(r"_csv|csv")),
             says(
                 r"EOF inside string|field larger than field limit|line contains NUL"
-                r"|new-line character seen|Buffer overflow caught|unexpected end of data"
+                r"|new-line character seen|Buffer overflow caught"
+                r"|unexpected end of data"
                 r"|rows? .{0,20}(?:has|have) \d+ (?:fields|columns)"
             ),
         ),
@@ -161,7 +170,8 @@ RULES: tuple[Rule, ...] = (
                 r"not a zip file|not a gzipped file|file (?:format|contents?) (?:is )?"
                 r"(?:not |un)(?:supported|recogni|be determined)|bad magic number"
                 r"|excel file format cannot be determined|not a valid (?:xlsx|pdf|image"
-                r"|parquet)|cannot identify image|parquet magic bytes|unsupported format"
+                r"|parquet)|cannot identify image|parquet magic bytes"
+                r"|unsupported format"
                 r"|does not appear to be .{0,20}(?:archive|file)|file is encrypted"
                 r"|could not find a suitable engine|not an? \w+ file"
             ),
@@ -206,7 +216,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "the data is too large to be held",
         says(
-            r"exceeds? (?:the )?(?:maximum|limit).{0,20}(?:rows|size|bytes)|Maximum allowed "
+            r"exceeds? (?:the )?(?:maximum|limit).{0,20}(?:rows|size|bytes)"
+            r"|Maximum allowed "
             r"size|too many rows|file too large|exceeds .{0,20}memory|result too large"
         ),
         EXHAUSTED,
@@ -231,10 +242,13 @@ RULES: tuple[Rule, ...] = (
                 "ComputeError",
             ),
             says(
-                r"could not convert string to|invalid literal for|time data .* (?:does not|"
+                r"could not convert string to|invalid literal for"
+                r"|time data .* (?:does not|"
                 r"doesn't) match|unknown (?:string|datetime) format|cannot convert"
-                r"|operands could not be broadcast|shapes .* not aligned|unconverted data"
-                r"|cannot (?:reindex|insert|concatenate)|must be (?:the same|of the same)"
+                r"|operands could not be broadcast|shapes .* not aligned"
+                r"|unconverted data"
+                r"|cannot (?:reindex|insert|concatenate)|must be (?:the same"
+                r"|of the same)"
                 r"|length of values|length mismatch|columns overlap|trying to merge on"
                 r"|unhashable type|unsupported operand|isn't in range|division by zero"
                 r"|out of bounds|inconsistent numbers of samples|Input contains NaN"
@@ -253,9 +267,11 @@ LAST_RULES: tuple[Rule, ...] = (
             named("TypeError", "ValueError"),
             says(
                 r"missing \d+ required|unexpected keyword|positional argument|takes \d+"
-                r"|invalid (?:argument|parameter|value|input|option)|must be (?:a|an|one)\b"
+                r"|invalid (?:argument|parameter|value|input|option)|must be (?:a|an"
+                r"|one)\b"
                 r"|unrecognized argument|usage:|required (?:argument|parameter|field)"
-                r"|expected .{1,40}(?:but )?(?:got|received)|exceeds? max(?:imum)? length"
+                r"|expected .{1,40}(?:but )?(?:got|received)"
+                r"|exceeds? max(?:imum)? length"
                 r"|(?:is|was) (?:invalid|malformed|too long)|bad request|参数"
             ),
         ),

@@ -4,6 +4,7 @@ Status first, then message, then code: error bodies of vendors contradict themse
 """
 
 from mendgraph.nodes.classify import (
+    aws,
     brokers,
     data,
     flow,
@@ -16,9 +17,11 @@ from mendgraph.nodes.classify import (
     postgres,
     requirement,
     rpc,
+    smtp,
     sqlite,
     system,
     web,
+    words,
 )
 from mendgraph.nodes.classify.rule import FOLLOW_UP, UNSURE, Rule, Seen
 from mendgraph.state.failure import Classification, FailureFacts, Reaction
@@ -31,23 +34,23 @@ ORDER: tuple[tuple[Rule, ...], ...] = (
     postgres.RULES,
     sqlite.RULES,
     mysql.RULES,
-    rpc.BOTO_RULES,
+    aws.RULES,
     rpc.GRPC_RULES,
     rpc.MCP_RULES,
-    brokers.SMTP_RULES,
-    brokers.BROKER_RULES,
+    smtp.RULES,
+    brokers.RULES,
     http.FORBIDDEN_RULES,
-    output.RULES[:1],
+    output.CUT_RULES,
     models.RULES,
-    data.RULES[:10],
+    data.BODY_RULES,
     http.STATUS_RULES,
     web.RULES,
     system.EXIT_RULES,
-    data.RULES[10:],
+    data.RULES,
     network.RULES,
-    output.RULES[1:],
+    output.RULES,
     system.ERRNO_RULES,
-    http.WORD_RULES,
+    words.RULES,
     flow.TIMEOUT_RULES,
     data.LAST_RULES,
     plan.RULES,
@@ -66,7 +69,7 @@ SURE = 0.6
 def classify(facts: FailureFacts, now: float = 0.0) -> Classification:
     """Return the class of the failure, with the reason and the rule that decided.
 
-    `now` is the time since 1970 in seconds; waits stated as a moment are relative to it.
+    `now` is the time since 1970 in seconds: waits stated as a moment need it.
     """
     rule = decide(facts)
     if rule.verdict is FOLLOW_UP:

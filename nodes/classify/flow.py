@@ -108,7 +108,8 @@ FIRST_RULES: tuple[Rule, ...] = (
                 r"|INVALID_CONCURRENT_GRAPH_UPDATE|INVALID_GRAPH_NODE_RETURN_VALUE"
                 r"|INVALID_CHAT_HISTORY|MULTIPLE_SUBGRAPHS|MISSING_CHECKPOINTER"
                 r"|can receive only one value per step|checkpointer requires"
-                r"|no checkpointer set|multiple pending interrupts|checkpoint_(?:ns|id)\b"
+                r"|no checkpointer set|multiple pending interrupts|checkpoint_(?:ns"
+                r"|id)\b"
                 r"|must write to at least one of|expected dict, got .* node"
                 r"|(?:type|object) .{0,60}(?:not msgpack serializable)"
             ),
@@ -120,8 +121,10 @@ FIRST_RULES: tuple[Rule, ...] = (
         says(
             r"event loop is (?:closed|already running)|attached to a different loop"
             r"|no running event loop|was never awaited"
-            r"|asyncio\.run\(\) cannot be called from a running|bound to a different event"
-            r"|cannot (?:reuse|re-use) already awaited|task was destroyed but it is pending"
+            r"|asyncio\.run\(\) cannot be called from a running"
+            r"|bound to a different event"
+            r"|cannot (?:reuse|re-use) already awaited"
+            r"|task was destroyed but it is pending"
             r"|SQLite objects created in a thread can only be used in that same thread"
         ),
         OURS,

@@ -24,8 +24,8 @@ from mendgraph.nodes.classify.rule import (
     STALE,
     STOPPED,
     UNTRUSTED,
+    Predicate,
     Rule,
-    Seen,
     Verdict,
     code,
     every,
@@ -35,70 +35,34 @@ from mendgraph.nodes.classify.rule import (
     some,
     status,
 )
-from mendgraph.state.waits import sentence_wait
-
-LIMITED = says(
-    r"rate[ _-]?limit|too many requests|abuse detection|throttl|slow ?down"
-    r"|quota exceeded for .{0,60}per (?:minute|second)|requests per (?:minute|second)"
-    r"|submitted too quickly|请求过于频繁|频率|限流|速率"
-)
-
-MONEY = says(
-    r"insufficient[ _](?:quota|balance|funds|credit)|exceeded your current quota"
-    r"|billing|credit balance|payment required|out of credits|no credits|recharge"
-    r"|(?:monthly|daily|usage|spend\w*|free[- ]tier|plan) (?:\w+ )?(?:limit|quota|cap)"
-    r"|(?:quota|limit) (?:has been )?(?:exhausted|used up)|余额不足|欠费|额度"
-    r"|quota_exceeded|hard limit|subscription|exceeded .{0,20}(?:monthly|daily)"
-)
-PER_MINUTE = says(r"per[ _-]?minute|\bTPM\b|\bRPM\b|/min\b|每分钟")
-_PER_DAY = says(r"per day|\bRPD\b|\bTPD\b|daily|/day\b")
-_WALL = says(
-    r"cloudflare|captcha|are you (?:a )?(?:human|robot)|access denied|attention required"
-    r"|bot (?:detection|management)|incapsula|akamai|ddos|just a moment|perimeterx"
-    r"|datadome|request blocked|unusual traffic"
-)
-HTML = some(
-    says(r"<!doctype html|<html|<head>|<title>"),
-    lambda seen: (seen.facts.content_type or "").startswith("text/html"),
-)
-_KNOWN_REGION = says(
-    r"(?:country|region|territory|location).{0,40}(?:not |un)supported"
+from mendgraph.nodes.classify.words import (
+    BAD_LOGIN,
+    HTML,
+    KNOWN_REGION,
+    LIMITED,
+    MONEY,
+    PER_DAY,
+    PER_MINUTE,
+    WALL,
+    speaks_of_a_wait,
+    window_used_up,
 )
 
 
-_BAD_LOGIN = says(
-    r"(?:invalid|incorrect|wrong|bad|expired|missing) (?:api[ _-]?key|token"
-    r"|credentials|username or password|access token|password)"
-    r"|authentication (?:fails|failed|error|required)|could not read username"
-    r"|login (?:required|failed)|token (?:has |is )?(?:expired|wrong|invalid)"
-    r"|session (?:has )?expired|invalid_grant|not logged in|api[ _]key.{0,40}(?:invalid|not valid|incorrect|not found)"
-    r"|access token wrong|bad credentials|publickey"
-)
-
-
-def _window_used_up(seen: Seen) -> bool:
-    headers = seen.facts.headers
-    return any("remaining" in name and headers[name] == "0" for name in headers)
-
-
-def _named_wait(seen: Seen) -> bool:
-    return bool(seen.facts.headers.keys() & {"retry-after", "retry-after-ms"})
-
-
-def _speaks_of_a_wait(seen: Seen) -> bool:
-    return sentence_wait(seen.text) is not None
+def _of_class(first_digit: int) -> Predicate:
+    return lambda seen: (seen.facts.http_status or 0) // 100 == first_digit
 
 
 FORBIDDEN_RULES: tuple[Rule, ...] = (
     Rule(
         "403 or 429 for exceeding a rate, not for a missing right",
-        every(status(403, 401, 400), some(LIMITED, _window_used_up), none_of(MONEY)),
+        every(status(403, 401, 400), some(LIMITED, window_used_up), none_of(MONEY)),
         RATE,
         wait_s=60.0,
     ),
     Rule(
         "a rate per day is used up",
-        every(status(429), LIMITED, _PER_DAY, none_of(PER_MINUTE)),
+        every(status(429), LIMITED, PER_DAY, none_of(PER_MINUTE)),
         RATE,
         0.75,
         wait_s=3600.0,
@@ -118,7 +82,7 @@ FORBIDDEN_RULES: tuple[Rule, ...] = (
                         "quota_exceeded",
                     ),
                 ),
-                none_of(PER_MINUTE, _speaks_of_a_wait),
+                none_of(PER_MINUTE, speaks_of_a_wait),
             ),
         ),
         QUOTA,
@@ -132,14 +96,14 @@ FORBIDDEN_RULES: tuple[Rule, ...] = (
         60.0,
     ),
     Rule("a rate is exceeded", status(429), RATE, 0.95),
-    Rule("the region is not served", every(status(403, 451), _KNOWN_REGION), DENIED),
+    Rule("the region is not served", every(status(403, 451), KNOWN_REGION), DENIED),
     Rule(
         "a bot wall stands before the page",
-        every(status(403, 401, 503, 406), _WALL, HTML),
+        every(status(403, 401, 503, 406), WALL, HTML),
         BLOCKED,
     ),
     Rule("the credentials are refused", status(401, 407, 511), DENIED, 0.95),
-    Rule("the key is refused", every(status(400, 404, 422), _BAD_LOGIN), DENIED, 0.85),
+    Rule("the key is refused", every(status(400, 404, 422), BAD_LOGIN), DENIED, 0.85),
     Rule("the right is missing", status(403), DENIED),
     Rule("not available for legal reasons", status(451), BLOCKED),
 )
@@ -235,16 +199,16 @@ STATUS_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "HTTP: the server failed",
-        lambda seen: (seen.facts.http_status or 0) // 100 == 5,
+        _of_class(5),
         DOWN,
         0.7,
-    ),  # noqa: PLR2004
+    ),
     Rule(
         "HTTP: the request is wrong",
-        lambda seen: (seen.facts.http_status or 0) // 100 == 4,
+        _of_class(4),
         BAD_ARGS,
         0.65,
-    ),  # noqa: PLR2004
+    ),
     Rule(
         "too many redirects",
         some(
@@ -252,75 +216,6 @@ STATUS_RULES: tuple[Rule, ...] = (
             says(r"too many redirects|exceeded \d+ redirects|redirect loop"),
         ),
         BAD_ARGS,
-        0.8,
-    ),
-)
-
-WORD_RULES: tuple[Rule, ...] = (
-    Rule(
-        "the account is out of money or quota",
-        every(
-            some(MONEY, code("insufficient_quota")),
-            none_of(PER_MINUTE, _speaks_of_a_wait),
-        ),
-        QUOTA,
-        0.8,
-    ),
-    Rule(
-        "a rate per minute is exceeded",
-        every(PER_MINUTE, says(r"limit|exceed|quota")),
-        RATE,
-        0.8,
-        60.0,
-    ),
-    Rule(
-        "a rate is exceeded",
-        some(LIMITED, named("RateLimitError", "TooManyRequests"), _named_wait),
-        RATE,
-        0.85,
-    ),
-    Rule("a wait is named", _speaks_of_a_wait, RATE, 0.7),
-    Rule(
-        "the credentials are refused",
-        some(
-            named(
-                "AuthenticationError",
-                "PermissionDeniedError",
-                "Unauthorized",
-                "Forbidden",
-            ),
-            code(
-                "invalid_api_key",
-                "authentication_error",
-                "invalid_grant",
-                "invalid_client",
-                "unauthorized_client",
-                "access_denied",
-                "permission_error",
-                "invalid_token",
-                "PERMISSION_DENIED",
-                "UNAUTHENTICATED",
-            ),
-            _BAD_LOGIN,
-        ),
-        DENIED,
-        0.85,
-    ),
-    Rule(
-        "the server is overloaded",
-        some(
-            code(
-                "overloaded_error", "server_error", "UNAVAILABLE", "engine_overloaded"
-            ),
-            named("InternalServerError", "ServiceUnavailableError", "OverloadedError"),
-            says(
-                r"overloaded|service (?:is )?(?:temporarily )?unavailable|server (?:is )?busy"
-                r"|temporarily unavailable|bad gateway|gateway time-?out|under maintenance"
-                r"|internal server error|at capacity|currently unavailable|try again later"
-                r"|服务(?:器)?(?:繁忙|不可用)|系统繁忙|稍后(?:再试|重试)"
-            ),
-        ),
-        DOWN,
         0.8,
     ),
 )

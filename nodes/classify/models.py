@@ -45,8 +45,10 @@ CONTEXT_FULL = some(
     named("ContextWindowExceededError", "ContextOverflowError"),
     says(
         r"maximum (?:context|model|prompt|sequence) length|context[ _](?:length|window)"
-        r"|prompt is too long|input is too long|reduce (?:the|your) (?:length|prompt|input"
-        r"|message)|(?:input )?token count.{0,40}exceed|exceeds? .{0,40}token(?:s| limit)"
+        r"|prompt is too long|input is too long|reduce (?:the|your) (?:length|prompt"
+        r"|input"
+        r"|message)|(?:input )?token count.{0,40}exceed|exceeds? .{0,40}token(?:s"
+        r"| limit)"
         r"|too many (?:input )?tokens|request too large|tokens? must be reduced"
         r"|max_tokens.{0,40}(?:too (?:large|big)|exceed)|string too long"
         r"|上下文长度|超[过出].{0,10}(?:长度|tokens?)"
@@ -63,7 +65,8 @@ _REFUSED_CONTENT = some(
     named("ContentFilterFinishReasonError", "ContentPolicyViolationError"),
     says(
         r"content exists risk|content[ _](?:management )?(?:policy|filter)"
-        r"|flagged (?:as|by|for)|safety (?:system|filter|settings|reasons)|inappropriate"
+        r"|flagged (?:as|by|for)|safety (?:system|filter|settings|reasons)"
+        r"|inappropriate"
         r"|blocked by .{0,30}(?:filter|policy)|usage polic(?:y|ies)|prohibited_content"
         r"|(?:finish|block)[_ ]?reason\W{1,4}(?:SAFETY|PROHIBITED|BLOCKLIST|RECITATION)"
         r"|敏感|违规|不合规"
@@ -73,15 +76,18 @@ _NO_MODEL = some(
     code("model_not_found", "DeploymentNotFound", "model_not_available"),
     says(
         r"model[ _]not[ _](?:exist|found|available|supported)|model .{0,80}(?:does not "
-        r"exist|not found|is not (?:available|found|a valid)|has been (?:deprecated|retired)"
-        r")|unknown model|no such model|invalid model|(?:resource|deployment).{0,40}does "
+        r"exist|not found|is not (?:available|found|a valid)|has been (?:deprecated"
+        r"|retired)"
+        r")|unknown model|no such model|invalid model|(?:resource"
+        r"|deployment).{0,40}does "
         r"not exist|not found for api version|模型不存在"
     ),
 )
 _UNSUPPORTED = some(
     code("unsupported_parameter", "unsupported_value", "unsupported_country"),
     says(
-        r"(?:does not|doesn't|do not|don't|is not|isn't|not|are not|cannot) (?:currently )?"
+        r"(?:does not|doesn't|do not|don't|is not|isn't|not|are not"
+        r"|cannot) (?:currently )?"
         r"(?:support(?:ed)?|available)\b(?!.{0,20}(?:region|country))|unsupported"
         r"(?: parameter| value|_parameter)|not supported|unrecognized request argument"
         r"|is unavailable now|only (?:supports|the default)|不支持"
@@ -98,7 +104,8 @@ LIMIT_RULES: tuple[Rule, ...] = (
         some(
             code("idempotency_error"),
             says(
-                r"idempoten\w+.{0,80}(?:same parameters|different|mismatch|reused|another)"
+                r"idempoten\w+.{0,80}(?:same parameters|different|mismatch|reused"
+                r"|another)"
                 r"|different (?:parameters|payload|body).{0,60}idempoten"
             ),
         ),
@@ -145,9 +152,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "the prompt or the history breaks the model's rules",
         says(
-            r"must contain the word|reasoning_content|tool_call_id|must be followed by tool"
+            r"must contain the word|reasoning_content|tool_call_id"
+            r"|must be followed by tool"
             r"|tool messages|role 'tool'|must be a response to a preceding"
-            r"|failed to deserialize the json body|unknown variant|`?tool_use`? (?:ids? )?"
+            r"|failed to deserialize the json body|unknown variant"
+            r"|`?tool_use`? (?:ids? )?"
             r"|invalid schema for function|invalid 'messages|messages\[\d+\]"
             r"|max_tokens .{0,40}(?:must|range|invalid)|invalid value: '"
             r"|final assistant content|at least one message is required"

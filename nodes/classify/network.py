@@ -20,6 +20,9 @@ from mendgraph.nodes.classify.rule import (
 )
 
 _HTTP_ERROR = named("HTTPStatusError")
+_NO_TIMEOUT = none_of(
+    named("ReadTimeout", "WriteTimeout", "APITimeoutError", "PoolTimeout")
+)
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -69,7 +72,8 @@ RULES: tuple[Rule, ...] = (
                 "LocalProtocolError",
             ),
             says(
-                r"invalid URL|no scheme supplied|unknown url type|no connection adapters"
+                r"invalid URL|no scheme supplied|unknown url type"
+                r"|no connection adapters"
                 r"|unsupported protocol|ERR_INVALID_URL|missing an? 'https?://'"
                 r"|connect(?:ion)? to (?:host )?0\.0\.0\.0|failed to parse"
                 r"|no host supplied|relative URL"
@@ -93,7 +97,8 @@ RULES: tuple[Rule, ...] = (
         some(
             named("SSLCertVerificationError", "ClientConnectorCertificateError"),
             says(
-                r"CERTIFICATE_VERIFY_FAILED|certificate verify failed|self[- ]signed cert"
+                r"CERTIFICATE_VERIFY_FAILED|certificate verify failed"
+                r"|self[- ]signed cert"
                 r"|unable to get (?:local )?issuer|certificate has expired"
                 r"|hostname mismatch|doesn't match .*certificate|ERR_CERT_|x509:"
                 r"|UNABLE_TO_VERIFY|DEPTH_ZERO_SELF|unknown ca\b|tlsv1 alert unknown ca"
@@ -168,7 +173,8 @@ RULES: tuple[Rule, ...] = (
                 r"|broken pipe|ECONNRESET|EPIPE|unexpected EOF|unexpected_eof"
                 r"|premature(?:ly)? (?:close|end)|invalidchunklength|IncompleteRead"
                 r"|stream (?:was )?(?:reset|closed)|not all data was received"
-                r"|ERR_(?:CONNECTION_(?:RESET|CLOSED|ABORTED)|EMPTY_RESPONSE|NETWORK_CHANGED"
+                r"|ERR_(?:CONNECTION_(?:RESET|CLOSED|ABORTED)|EMPTY_RESPONSE"
+                r"|NETWORK_CHANGED"
                 r"|INCOMPLETE_CHUNKED|HTTP2_PROTOCOL|SOCKET_NOT_CONNECTED)"
                 r"|no close frame received|keepalive ping timeout|terminated connection"
                 r"|transport endpoint is not connected|early EOF|hung up unexpectedly"
@@ -180,37 +186,45 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "the connection could not be made",
-        some(
-            named(
-                "ConnectError",
-                "ConnectionRefusedError",
-                "NewConnectionError",
-                "ConnectTimeout",
-                "ClientConnectorError",
-                "APIConnectionError",
-                "ConnectionTimeoutError",
-                "MaxRetryError",
-                "ClientConnectionError",
-                "ServerConnectionError",
-                "NetworkError",
-                "EndpointConnectionError",
-                "NoValidConnectionsError",
-                "ConnectionError",
-                "TransportError",
-                "ServerSelectionTimeoutError",
-                "AutoReconnect",
-                "ClientConnectorDNSError",
-            ),
-            says(
-                r"connection refused|ECONNREFUSED|failed to establish a new connection"
-                r"|(?:cannot|could not|couldn't|failed to|unable to) (?:connect|reach)"
-                r"|network (?:is )?unreachable|no route to host|host is (?:down|unreach)"
-                r"|actively refused|max retries exceeded|EHOSTUNREACH|ENETUNREACH"
-                r"|ERR_(?:CONNECTION_(?:REFUSED|TIMED_OUT|FAILED)|INTERNET_DISCONNECTED"
-                r"|ADDRESS_UNREACHABLE|NETWORK|TIMED_OUT)|connection error"
-                r"|all connection attempts failed|fetch failed|network ?error"
-                r"|is the docker daemon running|TLS handshake timeout|connect timeout"
-                r"|连接(?:失败|被拒绝|超时|错误)|网络(?:错误|异常|不可达)"
+        every(
+            _NO_TIMEOUT,
+            some(
+                named(
+                    "ConnectError",
+                    "ConnectionRefusedError",
+                    "NewConnectionError",
+                    "ConnectTimeout",
+                    "ClientConnectorError",
+                    "APIConnectionError",
+                    "ConnectionTimeoutError",
+                    "MaxRetryError",
+                    "ClientConnectionError",
+                    "ServerConnectionError",
+                    "NetworkError",
+                    "EndpointConnectionError",
+                    "NoValidConnectionsError",
+                    "ConnectionError",
+                    "TransportError",
+                    "ServerSelectionTimeoutError",
+                    "AutoReconnect",
+                    "ClientConnectorDNSError",
+                ),
+                says(
+                    r"connection refused|ECONNREFUSED"
+                    r"|failed to establish a new connection"
+                    r"|(?:cannot|could not|couldn't|failed to|unable to) (?:connect"
+                    r"|reach)"
+                    r"|network (?:is )?unreachable|no route to host|host is (?:down"
+                    r"|unreach)"
+                    r"|actively refused|max retries exceeded|EHOSTUNREACH|ENETUNREACH"
+                    r"|ERR_(?:CONNECTION_(?:REFUSED|TIMED_OUT|FAILED)"
+                    r"|INTERNET_DISCONNECTED"
+                    r"|ADDRESS_UNREACHABLE|NETWORK|TIMED_OUT)|connection error"
+                    r"|all connection attempts failed|fetch failed|network ?error"
+                    r"|is the docker daemon running|TLS handshake timeout"
+                    r"|connect timeout"
+                    r"|连接(?:失败|被拒绝|超时|错误)|网络(?:错误|异常|不可达)"
+                ),
             ),
         ),
         NETWORK,

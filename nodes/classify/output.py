@@ -1,4 +1,4 @@
-"""What a model wrote, when that is the fault: cut short, empty, or of the wrong form."""
+"""What a model wrote, when that is the fault: cut short, empty or malformed."""
 
 import re
 
@@ -12,6 +12,7 @@ from mendgraph.nodes.classify.rule import (
     every,
     named,
     none_of,
+    package,
     says,
     some,
 )
@@ -32,12 +33,13 @@ _CUT = some(
     ),
 )
 _OWN_MARKUP = re.compile(
-    r"<\s*[|｜‖]{1,2}\s*(?:DSML|tool[▁_]calls?|python_tag)", re.IGNORECASE
+    r"<\s*[|\uff5c\u2016]{1,2}\s*(?:DSML|tool[▁_]calls?|python_tag)", re.IGNORECASE
 )
 
 
 _ERROR_KEY = re.compile(
-    r"[\"'](?:errors?|message|exit_code|isError)[\"']\s*:|[\"'](?:code|status)[\"']\s*:\s*-?\d"
+    r"[\"'](?:errors?|message|exit_code|isError)[\"']\s*:|[\"'](?:code"
+    r"|status)[\"']\s*:\s*-?\d"
 )
 
 
@@ -66,8 +68,19 @@ _PARSERS = named(
     "MultipleStructuredOutputsError",
 )
 
-RULES: tuple[Rule, ...] = (
+CUT_RULES: tuple[Rule, ...] = (
     Rule("the answer was cut short by the token limit", _CUT, EXHAUSTED, 0.92),
+    Rule(
+        "the object does not fit its schema",
+        every(
+            named("ValidationError"), package("pydantic_core", "pydantic", "jsonschema")
+        ),
+        UNPARSED,
+        0.85,
+    ),
+)
+
+RULES: tuple[Rule, ...] = (
     Rule(
         "the model sent tool calls in its own markup",
         some(
@@ -84,7 +97,8 @@ RULES: tuple[Rule, ...] = (
             says(
                 r"is not a valid tool|(?:unknown|invalid|no such|nonexistent) tool\b"
                 r"|tool .{0,60}(?:not found|does not exist|is not (?:available|defined"
-                r"|registered))|no tool (?:named|called)|tried to call .{0,30}unknown tool"
+                r"|registered))|no tool (?:named|called)"
+                r"|tried to call .{0,30}unknown tool"
                 r"|未知工具|工具不存在"
             ),
             named("ToolNotFoundError", "UnknownToolError"),
@@ -97,14 +111,18 @@ RULES: tuple[Rule, ...] = (
         some(
             _PARSERS,
             says(
-                r"invalid json output|could not parse (?:llm|function|tool|output|response)"
-                r"|OUTPUT_PARSING_FAILURE|failed to parse|unparsable|invalid or missing "
+                r"invalid json output|could not parse (?:llm|function|tool|output"
+                r"|response)"
+                r"|OUTPUT_PARSING_FAILURE|failed to parse|unparsable"
+                r"|invalid or missing "
                 r"(?:tool|action)|missing 'action"
                 r"|\[type=\w+, input_value=|validation errors? for|field required"
-                r"|<think>|did not return (?:valid )?json|not valid json|parse(?:r)? error"
+                r"|<think>|did not return (?:valid )?json|not valid json"
+                r"|parse(?:r)? error"
                 r"|(?:is|are) not of type|is a required property|is not one of \["
                 r"|tool_use_failed|failed_generation|malformed_function_call"
-                r"|invalid_tool_calls|unterminated|output .{0,30}(?:did not|does not) match"
+                r"|invalid_tool_calls|unterminated|output .{0,30}(?:did not"
+                r"|does not) match"
             ),
         ),
         UNPARSED,
@@ -114,7 +132,8 @@ RULES: tuple[Rule, ...] = (
         "the answer is empty",
         every(
             says(
-                r"[\"']content[\"']\s*:\s*(?:\"\"|''|null|none|\" +\")|empty (?:response"
+                r"[\"']content[\"']\s*:\s*(?:\"\"|''|null|none|\" +\")"
+                r"|empty (?:response"
                 r"|output|content|completion|answer)|returned (?:an )?empty|no content"
                 r"|response (?:was|is) (?:empty|blank)"
             ),
@@ -147,7 +166,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "placeholders stand for absent values",
         says(
-            r"(?:null|\"\"|\{\}|\[\]).{0,40}for (?:optional|absent|missing) (?:fields?|val)"
+            r"(?:null|\"\"|\{\}|\[\]).{0,40}for (?:optional|absent|missing) (?:fields?"
+            r"|val)"
         ),
         UNPARSED,
         0.7,

@@ -19,7 +19,9 @@ from mendgraph.nodes.classify.rule import (
 )
 
 _PLAN = says(
-    r"\bplan(?:ner|s|ned)?\b|pipeline|workflow|\bgraph\b|migration|\bdeploy\w*|\bjobs?\b|\bnodes?\b|stages?\b|precondition|prerequisite|\bsteps?\b|\bdag\b|\bs\d{1,3}\b|depend|\bedges?\b|\btasks?\b"
+    r"\bplan(?:ner|s|ned)?\b|pipeline|workflow|\bgraph\b|migration|\bdeploy\w*"
+    r"|\bjobs?\b|\bnodes?\b|stages?\b|precondition|prerequisite|\bsteps?\b|\bdag\b"
+    r"|\bs\d{1,3}\b|depend|\bedges?\b|\btasks?\b"
     r"|计划|步骤|依赖"
 )
 _STEP_KEYS = (
@@ -105,7 +107,8 @@ def _many_actions_in_one(seen: Seen) -> bool:
 
 
 _USE = re.compile(
-    r"\b(?:step|s|task)[ -]?(\d+)\b(?:(?!\bstep\b).){0,60}?(?:reads?|uses?|needs?|consumes?"
+    r"\b(?:step|s|task)[ -]?(\d+)\b(?:(?!\bstep\b).){0,60}?(?:reads?|uses?|needs?"
+    r"|consumes?"
     r"|requires?|takes?|depends|waits?|expects?).{0,60}?\b(?:step|s|task)[ -]?(\d+)\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -147,12 +150,15 @@ RULES: tuple[Rule, ...] = (
         "a step or a dependency is missing",
         some(
             _planned(
-                r"(?:unknown|missing|undefined|dangling|non-?existent|unresolved|invalid) "
+                r"(?:unknown|missing|undefined|dangling|non-?existent|unresolved"
+                r"|invalid) "
                 r"(?:step|dependenc|task|node|edge|agent|reference|parent)"
                 r"|(?:depends? on|refers? to|references?).{0,40}(?:unknown|missing|not "
                 r"(?:exist|defin|found|in)|does not|no such|nonexist)"
-                r"|\b(?:no|without an?y?) (?:such )?(?:steps?|s\d+)\b|dependenc\w+ \S+ (?:is |was )?(?:not found"
-                r"|missing|unknown|undefined)|(?:never|nothing) (?:\w+ ){0,3}(?:create|produce|install"
+                r"|\b(?:no|without an?y?) (?:such )?(?:steps?|s\d+)\b"
+                r"|dependenc\w+ \S+ (?:is |was )?(?:not found"
+                r"|missing|unknown|undefined)|(?:never|nothing) (?:\w+ ){0,3}(?:create"
+                r"|produce|install"
                 r"|fetch|generate|load|build|download|migrat|seed)|(?:step|plan).{0,40}"
                 r"(?:forg[eo]t|omit|skip|leaves? out|lacks?|missing|is absent)"
                 r"|forgot|omitted|without (?:a|any) step|empty plan|plan is empty"
@@ -167,13 +173,18 @@ RULES: tuple[Rule, ...] = (
         some(
             _needs_a_later_step,
             _planned(
-                r"(?:runs?|executed?|scheduled|comes?|placed|starts?|started|happens?|used?|read"
+                r"(?:runs?|executed?|scheduled|comes?|placed|starts?|started|happens?"
+                r"|used?|read"
                 r"|sent|deploy\w*|called|invoked|consumes?) .{0,60}\bbefore\b"
-                r"|\bbefore\b.{0,60}(?:finish|complete|ready|creat|produc|exist|available|runs?"
+                r"|\bbefore\b.{0,60}(?:finish|complete|ready|creat|produc|exist"
+                r"|available|runs?"
                 r"|done|written|built|install)|out of order|wrong order|order(?:ing)? "
-                r"(?:error|violation|is wrong)|too early|not (?:an? )?(?:ancestor|upstream)"
-                r"|(?:output|result)s? of (?:a )?(?:later|future|step)|later step|forward (?:dep"
-                r"|ref)|in parallel.{0,60}(?:depend|need|same|both|conflict|although)|race"
+                r"(?:error|violation|is wrong)|too early|not (?:an? )?(?:ancestor"
+                r"|upstream)"
+                r"|(?:output|result)s? of (?:a )?(?:later|future|step)|later step"
+                r"|forward (?:dep"
+                r"|ref)|in parallel.{0,60}(?:depend|need|same|both|conflict|although)"
+                r"|race"
                 r"|\bafter\b.{0,40}(?:needs?|uses?|requires?|depends)|顺序|先于|之前"
             ),
         ),
@@ -185,10 +196,16 @@ RULES: tuple[Rule, ...] = (
         "a step does too much at once",
         some(
             _planned(
-                r"too (?:coarse|broad|big|large|vague|general|high[- ]level)|(?:whole|entire"
+                r"too (?:coarse|broad|big|large|vague|general|high[- ]level)|(?:whole"
+                r"|entire"
                 r"|everything|all of it|full) .{0,40}(?:in|as|by) (?:one|a single) step"
-                r"|(?:one|single) (?:\w+ )?step.{0,40}(?:whole|entire|everything|all|do the)"
-                r"|\bdo everything\b|step\b.{0,20}(?:build|implement|create|develop|write|do|handle|migrate|rewrite) (?:the |an? )?(?:entire|complete|whole|full|all)\b|(?:touches|changes|covers|spans|uses|needs|with) (?:\d{2,}|dozens|many) (?:of )?(?:files|tools|actions|modules|calls|things)|several (?:actions|goals|tools) in (?:one|a single)"
+                r"|(?:one|single) (?:\w+ )?step.{0,40}(?:whole|entire|everything|all"
+                r"|do the)"
+                r"|\bdo everything\b|step\b.{0,20}(?:build|implement|create|develop"
+                r"|write|do|handle|migrate|rewrite) (?:the |an? )?(?:entire|complete"
+                r"|whole|full|all)\b|(?:touches|changes|covers|spans|uses|needs"
+                r"|with) (?:\d{2,}|dozens|many) (?:of )?(?:files|tools|actions|modules"
+                r"|calls|things)|several (?:actions|goals|tools) in (?:one|a single)"
                 r"|(?:must|should|needs? to) be (?:split|broken|decomposed)|not atomic"
                 r"|monolithic|粒度|太粗"
             ),
@@ -201,7 +218,8 @@ RULES: tuple[Rule, ...] = (
         "what a step takes for granted does not hold",
         _planned(
             r"precondition|prerequisite|assum(?:es|ed|ing|ption)|takes? for granted"
-            r"|(?:is|are|was|were) not (?:yet )?(?:available|installed|running|present|ready"
+            r"|(?:is|are|was|were) not (?:yet )?(?:available|installed|running|present"
+            r"|ready"
             r"|logged|met|satisfied|set)|requires? .{0,60}\bbut\b|not (?:yet )?exist"
             r"|\bbut\b.{0,60}(?:has no|lacks|is missing|does not|doesn't|is not|isn't)"
             r"|unknown tool|tool .{0,40}(?:not|unknown)|no such tool|前置条件|前提"

@@ -119,8 +119,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "the server closed the connection",
         says(
-            r"server closed the connection unexpectedly|connection (?:already|is) closed"
-            r"|SSL connection has been closed unexpectedly|connection was closed in the "
+            r"server closed the connection unexpectedly|connection (?:already"
+            r"|is) closed"
+            r"|SSL connection has been closed unexpectedly"
+            r"|connection was closed in the "
             r"middle|consuming input failed|lost synchronization with server"
             r"|the connection is (?:lost|closed)|SSL SYSCALL error: EOF detected"
         ),

@@ -23,7 +23,15 @@ class Seen:
     @cached_property
     def text(self) -> str:
         """Message and beginning of the body, as one text."""
-        return f"{self.facts.message}\n{self.facts.body_head or ''}"
+        whole = f"{self.facts.message}\n{self.facts.body_head or ''}"
+        whole = _LONG_WORD.sub(lambda match: match[0][:40], whole)
+        half = LONGEST_TEXT // 2
+        return whole if len(whole) <= LONGEST_TEXT else whole[:half] + whole[-half:]
+
+    @cached_property
+    def lowered(self) -> str:
+        """The text in lower case, which patterns are searched in."""
+        return self.text.lower()
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -37,17 +45,25 @@ class Seen:
         return " ".join(self.facts.exceptions)
 
 
+_NEAR = ".{0,160}"
+"""What `.*` stands for in a pattern: an unbounded gap costs quadratic time."""
+_ESCAPE_OR_CAPITAL = re.compile(r"\\.|[A-Z]")
+_LONG_WORD = re.compile(r"\w{80,}")
+"""Encoded data; no pattern needs it and some would crawl over it."""
+LONGEST_TEXT = 2_500
+"""Patterns look at the beginning of longer messages, and at the end."""
+
 Predicate = Callable[[Seen], bool]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Category, subclass, transience and reaction, named once and used by many rules."""
+    """A class and its reaction, named once and used by many rules."""
 
     category: Category
     subclass: Subclass
-    transient: bool
     reaction: Reaction
+    transient: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,8 +80,14 @@ class Rule:
 
 def says(pattern: str) -> Predicate:
     """Tell whether message or body matches, whatever the case."""
-    compiled = re.compile(pattern, re.IGNORECASE | re.DOTALL)
-    return lambda seen: compiled.search(seen.text) is not None
+    bounded = pattern.replace(".*", _NEAR)
+    lowered = _ESCAPE_OR_CAPITAL.sub(lambda match: _lowered(match[0]), bounded)
+    compiled = re.compile(lowered, re.DOTALL)
+    return lambda seen: compiled.search(seen.lowered) is not None
+
+
+def _lowered(part: str) -> str:
+    return part if part.startswith("\\") else part.lower()
 
 
 def status(*codes: int) -> Predicate:
@@ -139,44 +161,52 @@ def none_of(*parts: Predicate) -> Predicate:
 _ENV, _EXE = Category.ENVIRONMENT, Category.EXECUTION
 _PLAN, _ASK = Category.PLAN, Category.REQUIREMENT
 
-RATE = Verdict(_ENV, Subclass.RATE_LIMITED, True, Reaction.BACKOFF)
-QUOTA = Verdict(_ENV, Subclass.QUOTA_EXHAUSTED, False, Reaction.ASK_USER)
-DENIED = Verdict(_ENV, Subclass.PERMISSION_DENIED, False, Reaction.ASK_USER)
-BLOCKED = Verdict(_ENV, Subclass.PERMISSION_DENIED, False, Reaction.FALLBACK)
-RENEW = Verdict(_ENV, Subclass.PERMISSION_DENIED, True, Reaction.RECONNECT_RETRY)
-NETWORK = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.BACKOFF)
-RECONNECT = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.RECONNECT_RETRY)
-SLOW = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.ADJUST_PARAMS)
-UNREACHED = Verdict(_ENV, Subclass.NETWORK_ERROR, True, Reaction.PROBE_FIRST)
-UNTRUSTED = Verdict(_ENV, Subclass.NETWORK_ERROR, False, Reaction.ASK_USER)
-DOWN = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, True, Reaction.BACKOFF)
-BROKEN_SERVICE = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, False, Reaction.ASK_USER)
-REDIRECTED = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, True, Reaction.RECONNECT_RETRY)
-CONFLICT = Verdict(_ENV, Subclass.DATA_CHANGED, True, Reaction.BACKOFF)
-STALE = Verdict(_ENV, Subclass.DATA_CHANGED, False, Reaction.PROBE_FIRST)
-CHANGED = Verdict(_ENV, Subclass.DATA_CHANGED, False, Reaction.REPLAN)
-BAD_ARGS = Verdict(_EXE, Subclass.PARAM_ERROR, False, Reaction.ADJUST_PARAMS)
-PROBE_ARGS = Verdict(_EXE, Subclass.PARAM_ERROR, False, Reaction.PROBE_FIRST)
-OTHER_FORM = Verdict(_EXE, Subclass.PARAM_ERROR, False, Reaction.FALLBACK)
-INCAPABLE = Verdict(_EXE, Subclass.CAPABILITY_MISSING, False, Reaction.ADJUST_PARAMS)
-UNPARSED = Verdict(_EXE, Subclass.PARSE_ERROR, False, Reaction.ADJUST_PARAMS)
-EXHAUSTED = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, False, Reaction.ADJUST_PARAMS)
-FULL_HERE = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, False, Reaction.NO_RETRY)
-FULL_THERE = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, False, Reaction.ASK_USER)
-CROWDED = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, True, Reaction.ADJUST_PARAMS)
-CRASHED = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.FALLBACK)
-FAULTY = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.ADJUST_PARAMS)
-FOLLOW_UP = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.PROBE_FIRST)
-UNSURE = Verdict(_EXE, Subclass.TOOL_EXCEPTION, False, Reaction.PROBE_FIRST)
-UNMET = Verdict(_PLAN, Subclass.PRECONDITION_ERROR, False, Reaction.REPLAN)
-MISORDERED = Verdict(_PLAN, Subclass.ORDER_ERROR, False, Reaction.REPLAN)
-GAP = Verdict(_PLAN, Subclass.MISSING_STEP, False, Reaction.REPLAN)
-COARSE = Verdict(_PLAN, Subclass.TOO_COARSE, False, Reaction.REPLAN)
-AMBIGUOUS = Verdict(_ASK, Subclass.AMBIGUOUS, False, Reaction.ASK_USER)
-UNMEASURED = Verdict(_ASK, Subclass.MISSING_CONSTRAINT, False, Reaction.ASK_USER)
-DRIFTED = Verdict(_ASK, Subclass.DRIFT, False, Reaction.ASK_USER)
-CLASHING = Verdict(_ASK, Subclass.CONFLICTING, False, Reaction.ASK_USER)
-OURS = Verdict(Category.INTERNAL, Subclass.INTERNAL_ERROR, False, Reaction.NO_RETRY)
-STOPPED = Verdict(Category.NONE, Subclass.CANCELLED, False, Reaction.NO_RETRY)
-FINE = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, False, Reaction.TREAT_AS_SUCCESS)
-NO_FAULT = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, False, Reaction.NO_RETRY)
+RATE = Verdict(_ENV, Subclass.RATE_LIMITED, Reaction.BACKOFF, transient=True)
+QUOTA = Verdict(_ENV, Subclass.QUOTA_EXHAUSTED, Reaction.ASK_USER)
+DENIED = Verdict(_ENV, Subclass.PERMISSION_DENIED, Reaction.ASK_USER)
+BLOCKED = Verdict(_ENV, Subclass.PERMISSION_DENIED, Reaction.FALLBACK)
+RENEW = Verdict(
+    _ENV, Subclass.PERMISSION_DENIED, Reaction.RECONNECT_RETRY, transient=True
+)
+NETWORK = Verdict(_ENV, Subclass.NETWORK_ERROR, Reaction.BACKOFF, transient=True)
+RECONNECT = Verdict(
+    _ENV, Subclass.NETWORK_ERROR, Reaction.RECONNECT_RETRY, transient=True
+)
+SLOW = Verdict(_ENV, Subclass.NETWORK_ERROR, Reaction.ADJUST_PARAMS, transient=True)
+UNREACHED = Verdict(_ENV, Subclass.NETWORK_ERROR, Reaction.PROBE_FIRST, transient=True)
+UNTRUSTED = Verdict(_ENV, Subclass.NETWORK_ERROR, Reaction.ASK_USER)
+DOWN = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, Reaction.BACKOFF, transient=True)
+BROKEN_SERVICE = Verdict(_ENV, Subclass.SERVICE_UNAVAILABLE, Reaction.ASK_USER)
+REDIRECTED = Verdict(
+    _ENV, Subclass.SERVICE_UNAVAILABLE, Reaction.RECONNECT_RETRY, transient=True
+)
+CONFLICT = Verdict(_ENV, Subclass.DATA_CHANGED, Reaction.BACKOFF, transient=True)
+STALE = Verdict(_ENV, Subclass.DATA_CHANGED, Reaction.PROBE_FIRST)
+CHANGED = Verdict(_ENV, Subclass.DATA_CHANGED, Reaction.REPLAN)
+BAD_ARGS = Verdict(_EXE, Subclass.PARAM_ERROR, Reaction.ADJUST_PARAMS)
+PROBE_ARGS = Verdict(_EXE, Subclass.PARAM_ERROR, Reaction.PROBE_FIRST)
+OTHER_FORM = Verdict(_EXE, Subclass.PARAM_ERROR, Reaction.FALLBACK)
+INCAPABLE = Verdict(_EXE, Subclass.CAPABILITY_MISSING, Reaction.ADJUST_PARAMS)
+UNPARSED = Verdict(_EXE, Subclass.PARSE_ERROR, Reaction.ADJUST_PARAMS)
+EXHAUSTED = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, Reaction.ADJUST_PARAMS)
+FULL_HERE = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, Reaction.NO_RETRY)
+FULL_THERE = Verdict(_EXE, Subclass.RESOURCE_EXHAUSTED, Reaction.ASK_USER)
+CROWDED = Verdict(
+    _EXE, Subclass.RESOURCE_EXHAUSTED, Reaction.ADJUST_PARAMS, transient=True
+)
+CRASHED = Verdict(_EXE, Subclass.TOOL_EXCEPTION, Reaction.FALLBACK)
+FAULTY = Verdict(_EXE, Subclass.TOOL_EXCEPTION, Reaction.ADJUST_PARAMS)
+FOLLOW_UP = Verdict(_EXE, Subclass.TOOL_EXCEPTION, Reaction.PROBE_FIRST)
+UNSURE = Verdict(_EXE, Subclass.TOOL_EXCEPTION, Reaction.PROBE_FIRST)
+UNMET = Verdict(_PLAN, Subclass.PRECONDITION_ERROR, Reaction.REPLAN)
+MISORDERED = Verdict(_PLAN, Subclass.ORDER_ERROR, Reaction.REPLAN)
+GAP = Verdict(_PLAN, Subclass.MISSING_STEP, Reaction.REPLAN)
+COARSE = Verdict(_PLAN, Subclass.TOO_COARSE, Reaction.REPLAN)
+AMBIGUOUS = Verdict(_ASK, Subclass.AMBIGUOUS, Reaction.ASK_USER)
+UNMEASURED = Verdict(_ASK, Subclass.MISSING_CONSTRAINT, Reaction.ASK_USER)
+DRIFTED = Verdict(_ASK, Subclass.DRIFT, Reaction.ASK_USER)
+CLASHING = Verdict(_ASK, Subclass.CONFLICTING, Reaction.ASK_USER)
+OURS = Verdict(Category.INTERNAL, Subclass.INTERNAL_ERROR, Reaction.NO_RETRY)
+STOPPED = Verdict(Category.NONE, Subclass.CANCELLED, Reaction.NO_RETRY)
+FINE = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, Reaction.TREAT_AS_SUCCESS)
+NO_FAULT = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, Reaction.NO_RETRY)

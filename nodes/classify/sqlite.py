@@ -15,6 +15,7 @@ from mendgraph.nodes.classify.rule import (
     PROBE_ARGS,
     STOPPED,
     UNMET,
+    Predicate,
     Rule,
     Seen,
     Verdict,
@@ -33,8 +34,10 @@ _CODES: tuple[tuple[str, str, str, Verdict], ...] = (
     ),
     (
         "the schema is not the expected one",
-        r"no such column|has no column named|no such table|no such index"
-        r"|database schema (?:has changed|is locked)|has \d+ columns but \d+ values",
+        (
+            r"no such column|has no column named|no such table|no such index"
+            r"|database schema (?:has changed|is locked)|has \d+ columns but \d+ values"
+        ),
         "SQLITE_SCHEMA",
         CHANGED,
     ),
@@ -58,8 +61,10 @@ _CODES: tuple[tuple[str, str, str, Verdict], ...] = (
     ),
     (
         "the database may not be written",
-        r"attempt to write a readonly database|access to .* is prohibited"
-        r"|not authorized",
+        (
+            r"attempt to write a readonly database|access to .* is prohibited"
+            r"|not authorized"
+        ),
         "SQLITE_READONLY SQLITE_PERM SQLITE_AUTH",
         DENIED,
     ),
@@ -84,19 +89,23 @@ _CODES: tuple[tuple[str, str, str, Verdict], ...] = (
     ("the disk failed", r"disk I/O error", "SQLITE_IOERR", BROKEN_SERVICE),
     (
         "the memory is used up",
-        r"parser stack overflow|string or blob too big|too many (?:SQL variables|"
-        r"terms in compound)|expression tree is too large",
+        (
+            r"parser stack overflow|string or blob too big|too many (?:SQL variables|"
+            r"terms in compound)|expression tree is too large"
+        ),
         "SQLITE_NOMEM",
         EXHAUSTED,
     ),
     ("interrupted", r"^\W*(?:\S+: )?interrupted$", "SQLITE_INTERRUPT", STOPPED),
     (
         "the statement is wrong",
-        r"syntax error|incomplete input|unrecognized token|no such function"
-        r"|ambiguous column name|incorrect number of bindings|misuse of aggregate"
-        r"|you can only execute one statement|error binding parameter"
-        r"|wrong number of arguments to function|already exists|no such module"
-        r"|did not supply a value for binding|type .* is not supported",
+        (
+            r"syntax error|incomplete input|unrecognized token|no such function"
+            r"|ambiguous column name|incorrect number of bindings|misuse of aggregate"
+            r"|you can only execute one statement|error binding parameter"
+            r"|wrong number of arguments to function|already exists|no such module"
+            r"|did not supply a value for binding|type .* is not supported"
+        ),
         "SQLITE_ERROR SQLITE_MISUSE",
         BAD_ARGS,
     ),
@@ -111,12 +120,9 @@ _UNMISTAKABLE = says(
 _SQLITE = some(package("sqlite3", "aiosqlite"), says(r"sqlite"), _UNMISTAKABLE)
 
 
-def _coded(names: str) -> "Verdictless":
+def _coded(names: str) -> Predicate:
     wanted = tuple(names.split())
     return lambda seen: (seen.facts.error_code or "").startswith(wanted)
-
-
-Verdictless = type(_SQLITE)
 
 
 def _is_sqlite(seen: Seen) -> bool:

@@ -15,6 +15,7 @@ from mendgraph.nodes.classify.rule import (
     DENIED,
     DOWN,
     EXHAUSTED,
+    FAULTY,
     FINE,
     FULL_HERE,
     NETWORK,
@@ -26,7 +27,6 @@ from mendgraph.nodes.classify.rule import (
     UNMET,
     UNSURE,
     UNTRUSTED,
-    FAULTY,
     Predicate,
     Rule,
     Seen,
@@ -87,10 +87,29 @@ def _numbers(names: str) -> tuple[int, ...]:
     return tuple(getattr(errno, n) for n in names.split() if hasattr(errno, n))
 
 
-QUIET_ONE = (
-    "grep egrep fgrep zgrep rg ag ack diff cmp comm pgrep pidof test [ expr which "
-    "type locate cmp git-grep bzgrep"
-).split()
+QUIET_ONE = [
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "rg",
+    "ag",
+    "ack",
+    "diff",
+    "cmp",
+    "comm",
+    "pgrep",
+    "pidof",
+    "test",
+    "[",
+    "expr",
+    "which",
+    "type",
+    "locate",
+    "cmp",
+    "git-grep",
+    "bzgrep",
+]
 """Commands whose exit code 1 says no (no match, a difference), not that they failed."""
 
 _NO_MATCH: tuple[tuple[str, tuple[int, ...]], ...] = (
@@ -178,7 +197,7 @@ EXIT_RULES: tuple[Rule, ...] = (
     Rule(
         "the command may not be run",
         exits(126),
-        Verdict(DENIED.category, DENIED.subclass, False, UNMET.reaction),
+        Verdict(DENIED.category, DENIED.subclass, UNMET.reaction),
     ),
     Rule("the process was killed, most likely for its memory", _died(9), EXHAUSTED),
     Rule("the process was stopped by the keyboard", _died(2), STOPPED),
@@ -213,7 +232,8 @@ ERRNO_RULES: tuple[Rule, ...] = (
             named("MemoryError", "OutOfMemoryError"),
             says(
                 r"unable to allocate \d|out of memory|cannot allocate memory"
-                r"|OutOfMemoryError|heap out of memory|CUDA out of memory|java heap space"
+                r"|OutOfMemoryError|heap out of memory|CUDA out of memory"
+                r"|java heap space"
                 r"|OOM[- ]?kill|exit(?:ed)?.{0,20}OOM"
             ),
         ),

@@ -29,7 +29,8 @@ _BROWSER: Predicate = some(
     family("playwright", "selenium"),
     package("playwright", "selenium", "pyppeteer"),
     says(
-        r"playwright|selenium|chromedriver|Timeout \d+ms exceeded|locator\(|Page\.|page\."
+        r"playwright|selenium|chromedriver|Timeout \d+ms exceeded|locator\(|Page\."
+        r"|page\."
         r"(?:goto|click|fill|wait)|net::ERR_|webdriver|puppeteer|strict mode violation"
     ),
 )
@@ -37,44 +38,64 @@ _BROWSER: Predicate = some(
 _BROWSER_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     (
         "the browser is not installed",
-        r"executable doesn't exist|playwright install|unable to obtain driver"
-        r"|cannot find chrome binary|needs to be in path|host system is missing dependencies"
-        r"|session not created",
+        (
+            r"executable doesn't exist|playwright install|unable to obtain driver"
+            r"|cannot find chrome binary|needs to be in path"
+            r"|host system is missing dependencies"
+            r"|session not created"
+        ),
         UNMET,
     ),
     ("several elements match", r"strict mode violation", BAD_ARGS),
     (
         "the browser or page was closed",
-        r"target (?:page, context or browser has been )?closed|browser has been closed"
-        r"|target crashed|page crashed|page closed|invalid session id|no such window"
-        r"|browser closed|chrome not reachable|disconnected|websocket (?:is )?closed"
-        r"|not connected to devtools|tab crashed",
+        (
+            r"target (?:page, context or browser has been )?closed"
+            r"|browser has been closed"
+            r"|target crashed|page crashed|page closed|invalid session id"
+            r"|no such window"
+            r"|browser closed|chrome not reachable|disconnected"
+            r"|websocket (?:is )?closed"
+            r"|not connected to devtools|tab crashed"
+        ),
         RECONNECT,
     ),
     (
         "the page moved on during the call",
-        r"execution context was destroyed|frame (?:was|got) detached|stale element"
-        r"|element is not attached|StaleElementReference|navigation interrupted"
-        r"|interrupted by another navigation|not attached to the (?:page|dom)",
+        (
+            r"execution context was destroyed|frame (?:was|got) detached|stale element"
+            r"|element is not attached|StaleElementReference|navigation interrupted"
+            r"|interrupted by another navigation|not attached to the (?:page|dom)"
+        ),
         CONFLICT,
     ),
     (
         "the element is there but cannot be used",
-        r"intercepts pointer events|not clickable|element is not (?:visible|enabled|stable"
-        r"|interactable)|ElementClickIntercepted|ElementNotInteractable|outside of the viewport"
-        r"|not an <input>|element not interactable",
+        (
+            r"intercepts pointer events|not clickable|element is not (?:visible|enabled"
+            r"|stable"
+            r"|interactable)|ElementClickIntercepted|ElementNotInteractable"
+            r"|outside of the viewport"
+            r"|not an <input>|element not interactable"
+        ),
         BAD_ARGS,
     ),
     (
         "the element was not found",
-        r"waiting for (?:locator|selector|get_?by|element)|no such element|NoSuchElement"
-        r"|failed to find element|unable to locate element|resolved to 0 elements",
+        (
+            r"waiting for (?:locator|selector|get_?by|element)|no such element"
+            r"|NoSuchElement"
+            r"|failed to find element|unable to locate element|resolved to 0 elements"
+        ),
         CHANGED,
     ),
     (
         "the selector is wrong",
-        r"invalid selector|unknown engine|unexpected token .* while parsing|InvalidSelector"
-        r"|not a valid (?:xpath|selector)|cannot navigate to invalid url",
+        (
+            r"invalid selector|unknown engine|unexpected token .* while parsing"
+            r"|InvalidSelector"
+            r"|not a valid (?:xpath|selector)|cannot navigate to invalid url"
+        ),
         BAD_ARGS,
     ),
     ("the page took too long", r"timeout|timed out", SLOW),
@@ -93,14 +114,19 @@ _BROWSER_WORDS: tuple[tuple[str, str, Verdict], ...] = (
 _TOOL_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     (
         "git: the branch moved on",
-        r"non-fast-forward|fetch first|\[rejected\]|tip of your current branch is behind"
-        r"|cannot lock ref|stale info",
+        (
+            r"non-fast-forward|fetch first|\[rejected\]"
+            r"|tip of your current branch is behind"
+            r"|cannot lock ref|stale info"
+        ),
         CONFLICT,
     ),
     (
         "git: changes collide",
-        r"merge conflict|CONFLICT \(|would be overwritten by|could not apply"
-        r"|patch does not apply|unmerged (?:files|paths)|automatic merge failed",
+        (
+            r"merge conflict|CONFLICT \(|would be overwritten by|could not apply"
+            r"|patch does not apply|unmerged (?:files|paths)|automatic merge failed"
+        ),
         CHANGED,
     ),
     ("git: another process holds the index", r"index\.lock|another git process", DOWN),
@@ -111,35 +137,48 @@ _TOOL_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     ),
     (
         "git: the name does not exist",
-        r"pathspec .* did not match|unknown revision|couldn't find remote ref|bad revision"
-        r"|repository .{0,80}not found|invalid reference|remote branch .* not found",
+        (
+            r"pathspec .* did not match|unknown revision|couldn't find remote ref"
+            r"|bad revision"
+            r"|repository .{0,80}not found|invalid reference|remote branch .* not found"
+        ),
         BAD_ARGS,
     ),
     (
         "git: it exists already",
-        r"destination path .* already exists|branch named .* already exists"
-        r"|tag .* already exists",
+        (
+            r"destination path .* already exists|branch named .* already exists"
+            r"|tag .* already exists"
+        ),
         PROBE_ARGS,
     ),
     ("git: nothing to commit", r"nothing to commit", UNMET),
     (
         "git: the login is refused",
-        r"could not read (?:username|password)|permission denied \(publickey"
-        r"|authentication failed for|host key verification failed"
-        r"|support for password authentication was removed|protected branch|GH006",
+        (
+            r"could not read (?:username|password)|permission denied \(publickey"
+            r"|authentication failed for|host key verification failed"
+            r"|support for password authentication was removed|protected branch|GH006"
+        ),
         DENIED,
     ),
     ("docker: pulls are limited", r"toomanyrequests|pull rate limit", RATE),
     (
         "docker: the image may not be pulled",
-        r"pull access denied|denied: requested access|no basic auth credentials"
-        r"|ErrImagePull.*unauthorized",
+        (
+            r"pull access denied|denied: requested access|no basic auth credentials"
+            r"|ErrImagePull.*unauthorized"
+        ),
         DENIED,
     ),
     (
         "docker: the image or container is not there",
-        r"no such (?:container|image|volume|network)|manifest (?:for .* )?(?:not found|unknown)"
-        r"|unable to find image|ImagePullBackOff|invalid reference format",
+        (
+            r"no such (?:container|image|volume|network)"
+            r"|manifest (?:for .* )?(?:not found"
+            r"|unknown)"
+            r"|unable to find image|ImagePullBackOff|invalid reference format"
+        ),
         BAD_ARGS,
     ),
     (
@@ -155,9 +194,12 @@ _TOOL_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     ("docker: no space", r"no space left on device", FULL_HERE),
     (
         "packages: no version fits",
-        r"no matching distribution|could not find a version|ResolutionImpossible|ERESOLVE"
-        r"|version solving failed|conflicting dependencies|ETARGET|E404|unmet peer"
-        r"|no matching version|unable to resolve dependency",
+        (
+            r"no matching distribution|could not find a version|ResolutionImpossible"
+            r"|ERESOLVE"
+            r"|version solving failed|conflicting dependencies|ETARGET|E404|unmet peer"
+            r"|no matching version|unable to resolve dependency"
+        ),
         BAD_ARGS,
     ),
     (
@@ -167,7 +209,10 @@ _TOOL_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     ),
     (
         "packages: the lock is held",
-        r"could not get lock|dpkg frontend lock|waiting for cache lock|lock file is held",
+        (
+            r"could not get lock|dpkg frontend lock|waiting for cache lock"
+            r"|lock file is held"
+        ),
         DOWN,
     ),
     (

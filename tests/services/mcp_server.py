@@ -1,6 +1,8 @@
 """A small MCP server over stdio whose tools behave well and badly on purpose."""
 
 import asyncio
+import os
+from pathlib import Path
 
 from mcp.server.fastmcp import FastMCP
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -27,8 +29,9 @@ def fails(item: str) -> str:
 
 
 @server.tool(annotations=ToolAnnotations(readOnlyHint=True))
-async def hangs() -> str:
-    """Never answer."""
+async def hangs(pid_file: str) -> str:
+    """Never answer; tell the own process id in a file."""
+    Path(pid_file).write_text(str(os.getpid()))  # noqa: ASYNC240 - this once
     await asyncio.sleep(3_600)
     return "too late"
 

@@ -332,9 +332,7 @@ def wide() -> dict[str, Any]:
             before = (key,)
     sums = [f"sum-{region}" for region in REGIONS]
     steps.append(step("merge", "Merge all regions", "merge", *sums))
-    steps.append(
-        step("publish", "Publish the report", "publish", "merge", risk="high")
-    )
+    steps.append(step("publish", "Publish the report", "publish", "merge", risk="high"))
     first = {"id": "orders", "goal": "Report", "version": 1, "steps": steps}
     second = {**first, "version": 2, "steps": [dict(each) for each in steps]}
     for each in second["steps"]:
@@ -404,7 +402,11 @@ def wide() -> dict[str, Any]:
             }
         ],
     }
-    thoughts = [call("plan", 0.2, 1.9), call("reflect", 6.4, 0.9), call("replan", 7.3, 1.4)]
+    thoughts = [
+        call("plan", 0.2, 1.9),
+        call("reflect", 6.4, 0.9),
+        call("replan", 7.3, 1.4),
+    ]
     return {
         "state": state,
         "reasoning": {f"k{n}": each for n, each in enumerate(thoughts)},

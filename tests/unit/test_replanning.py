@@ -234,7 +234,7 @@ def failures(draw: st.DrawFn) -> tuple[Plan, set[str], set[str], dict]:
     return plan, {failed}, done, draft
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(failures())
 def test_whatever_is_proposed_the_merged_plan_is_sound(case):
     """A merged plan is acyclic with unique new ids; all outside the cone is the same."""

@@ -44,6 +44,8 @@ class Request(Record):
     """What varies between requests of one question to one model."""
 
     max_tokens: int | None = None
+    most_tokens: int | None = None
+    """The cap is never raised over this; None leaves it to the model."""
     thinking: bool | None = None
     json_mode: bool = True
     drop_temperature: bool = False
@@ -102,7 +104,8 @@ def _raise_cap(
     if not error.told:
         problem = ModelOutputInvalid(error.message)
         return _ask_again(request, problem, can, patience)
-    cap = min(2 * (request.max_tokens or can.output_cap), can.output_cap)
+    most = min(can.output_cap, request.most_tokens or can.output_cap)
+    cap = min(2 * (request.max_tokens or most), most)
     no_room = can.max_tokens is None or cap <= (request.max_tokens or 0)
     if request.larger_caps >= patience.larger_caps or no_room:
         return None

@@ -110,6 +110,7 @@ class Reasoner:
         schema: type[T],
         *,
         max_tokens: int | None = None,
+        most_tokens: int | None = None,
         thinking: bool | None = None,
         max_calls: int = MAX_CALLS,
     ) -> Answer[T]:
@@ -120,6 +121,7 @@ class Reasoner:
             messages: The prompt; JSON instructions for the schema are added.
             schema: The record wanted.
             max_tokens: Cap on output, reasoning included; None is the provider's.
+            most_tokens: How far the cap may be raised after an answer was cut off.
             thinking: Switch thinking on or off where it can be; None leaves it.
             max_calls: Requests this question may cost, all models together.
 
@@ -129,12 +131,14 @@ class Reasoner:
         """
         prompt = convert_to_messages(list(messages))
         question = _Question(role, prompt, schema, max_calls)
+        first = Request(
+            max_tokens=max_tokens, most_tokens=most_tokens, thinking=thinking
+        )
         errors: list[ModelError] = []
         waiting = list(self.models)
         while waiting and not question.used_up:
             model = waiting.pop(0)
-            request = Request(max_tokens=max_tokens, thinking=thinking)
-            result = await self._ask_one(model, question, request)
+            result = await self._ask_one(model, question, first)
             if isinstance(result, Answer):
                 return result
             errors.append(result)

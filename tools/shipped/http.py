@@ -1,6 +1,6 @@
 """HTTP tools for a list of allowed hosts; an error answer is raised whole."""
 
-import json as json_module
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -60,27 +60,27 @@ class HttpTools:
         method: Method,
         url: str,
         params: dict[str, Any] | None = None,
-        json: Any = None,
+        body: Any = None,
         headers: dict[str, str] | None = None,
         idempotency_key: str | None = None,
         timeout_s: float | None = None,
     ) -> dict[str, Any]:
         """Send one HTTP request that may change something; it is never repeated here.
 
-        `idempotency_key` is sent as the `Idempotency-Key` header. Returns `status`,
-        `headers`, `content_type` and `body`. A status of 400 or more is raised.
+        `body` is sent as JSON, `idempotency_key` as the `Idempotency-Key` header.
+        Returns `status`, `headers`, `content_type` and `body`. A status of 400 or more is raised.
         """
         sent = dict(headers or {})
         if idempotency_key:
             sent["Idempotency-Key"] = idempotency_key
-        return self._send(method, url, params, json, sent, timeout_s)
+        return self._send(method, url, params, body, sent, timeout_s)
 
     def _send(
         self,
         method: str,
         url: str,
         params: dict[str, Any] | None,
-        json: Any,
+        body: Any,
         headers: dict[str, str],
         timeout_s: float | None,
     ) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class HttpTools:
                 method,
                 target,
                 params=params,
-                json=json,
+                json=body,
                 headers={**self.headers, **headers},
             )
             response, truncated = _read(client, request, self.max_bytes)
@@ -224,7 +224,7 @@ def _body(response: httpx.Response, *, truncated: bool) -> Any:
         return response.text
     try:
         return response.json()
-    except json_module.JSONDecodeError as error:
+    except json.JSONDecodeError as error:
         raise ValueError(
             f"the answer says {kind} and is no JSON: {response.text[:200]!r}"
         ) from error

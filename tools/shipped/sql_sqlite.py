@@ -138,7 +138,12 @@ ACTIONS = {
     sqlite3.SQLITE_PRAGMA: "PRAGMA",
     sqlite3.SQLITE_TRANSACTION: "transaction control",
 }
-PRAGMAS = {"table_info"}
+HARMLESS = {
+    (sqlite3.SQLITE_PRAGMA, "table_info"),
+    (sqlite3.SQLITE_UPDATE, "sqlite_master"),
+}
+"""Reading a virtual table or `json_each` declares its columns by an inner statement
+that is reported as an update of the schema; a real one SQLite refuses by itself."""
 FUNCTIONS_WITH_EFFECTS = {"load_extension", "writefile", "edit"}
 
 
@@ -147,7 +152,7 @@ def _authorizer(refused: list[str]) -> Callable[..., int]:
 
     def decide(action: int, first: str | None, second: str | None, *_rest: Any) -> int:
         reads = action in READS and second not in FUNCTIONS_WITH_EFFECTS
-        if reads or (action == sqlite3.SQLITE_PRAGMA and first in PRAGMAS):
+        if reads or (action, first) in HARMLESS:
             return sqlite3.SQLITE_OK
         refused.append(
             f"{ACTIONS.get(action, f'action {action}')} {first or ''}".strip()

@@ -1,0 +1,194 @@
+"""The planner's prompts: a whole plan within 8,000 tokens, or a patch of the cone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mendgraph.nodes.brief import Brief, MendBrief
+from mendgraph.nodes.context_budget import (
+    History,
+    Joined,
+    Listing,
+    Section,
+    Words,
+    build,
+)
+from mendgraph.nodes.prompt_parts import (
+    failure_text,
+    history,
+    lesson_item,
+    numbered,
+    reflection_text,
+    signature,
+    step_brief,
+    step_json,
+    tool_item,
+)
+from mendgraph.nodes.schemas import PlanDraft
+from mendgraph.nodes.templating import Prompt, data, prompt_tokens, render
+from mendgraph.nodes.token_cut import clip
+from mendgraph.state.masking import mask
+from mendgraph.state.plan import Plan
+
+TRIES = 4
+"""Times the context is built again when fences made it longer than allowed."""
+FLOOR = 200
+STAGES_TOKENS = 250
+CONE_TOKENS = 2_500
+LABELS = {
+    "knowledge": "what is known of the tools and the domain",
+    "lessons": "lessons from earlier tasks",
+    "steps": "steps of the last plan",
+    "failure": "why there must be another plan",
+}
+
+
+def plan_prompt(
+    brief: Brief,
+    *,
+    approach: str = "",
+    problems: Sequence[str] = (),
+    previous: str = "",
+) -> Prompt:
+    """Return the planner's prompt, within the brief's context tokens.
+
+    Args:
+        brief: The facts.
+        approach: What this candidate should favour (multi-path planning).
+        problems: What must be mended in the last draft.
+        previous: That draft, as JSON.
+    """
+    asked = {"approach": approach, "problems": problems, "previous": previous}
+    return fitted_plan_prompt(brief, **asked)[0]
+
+
+def fitted_plan_prompt(
+    brief: Brief, *, approach: str, problems: Sequence[str], previous: str
+) -> tuple[Prompt, tuple[str, ...]]:
+    """Return the planner's prompt and what was cut to make it fit."""
+    fixed: dict[str, Any] = {
+        "constraints": numbered(brief.constraints, brief.context_tokens // 4),
+        "answers": _answers(brief),
+        "resources": brief.resources,
+        "approach": approach,
+        "retired": _used_ids(brief.base),
+        "problems": [clip(mask(each), 80) for each in problems[:12]],
+    }
+    system = {"replanning": brief.base is not None}
+    empty = render("plan", system, {**fixed, **dict.fromkeys(("task", *LABELS), "")})
+    room = brief.context_tokens - prompt_tokens(empty, PlanDraft)
+    sections = _sections(brief, previous)
+    for _ in range(TRIES):
+        built = build(sections, max(FLOOR, room))
+        told = {n: data(built.texts.get(n, ""), label) for n, label in LABELS.items()}
+        prompt = render("plan", system, {**fixed, **told, "task": built.texts["task"]})
+        over = prompt_tokens(prompt, PlanDraft) - brief.context_tokens
+        if over <= 0:
+            break
+        room -= over + 1
+    return prompt, built.dropped
+
+
+def _answers(brief: Brief) -> list[str]:
+    return [
+        clip(mask(f"- {each.get('question', '')} => {each.get('answer', '')}"), 150)
+        for each in brief.answers[-10:]
+    ]
+
+
+def _used_ids(plan: Plan | None) -> str:
+    return clip(", ".join((*plan.ids, *plan.retired)), 600) if plan else ""
+
+
+def _sections(brief: Brief, previous: str) -> list[Section]:
+    tools = [tool_item(entry) for entry in brief.tools]
+    known = brief.knowledge.strip()
+    sections: list[Section] = [
+        Words("task", mask(brief.task)),
+        Joined("knowledge", Listing("tools", tools), Words("knowledge", mask(known))),
+    ]
+    if brief.lessons:
+        sections.append(
+            Listing("lessons", [lesson_item(each) for each in brief.lessons])
+        )
+    if brief.base:
+        sections.append(History(history(brief.base, brief.records)))
+    why = [brief.reason, previous and f"your last draft: {previous}"]
+    if brief.reflection:
+        why.insert(1, reflection_text(brief.reflection))
+    failure = "\n".join(mask(part) for part in why if part)
+    return [*sections, Words("failure", failure)] if failure else sections
+
+
+def replan_prompt(brief: MendBrief, *, problems: Sequence[str] = ()) -> Prompt:
+    """Return the prompt of a local replan: goal, stages, failure, reflection, cone.
+
+    Args:
+        brief: The facts.
+        problems: Why the last patch was refused.
+    """
+    plan = brief.plan
+    failed = [step for step in plan.steps if step.id in brief.failed]
+    user = {
+        "goal": clip(mask(brief.task), brief.context_tokens // 8),
+        "constraints": numbered(brief.constraints, brief.context_tokens // 8),
+        "failed": ", ".join(step.id for step in failed),
+        "failure": data(_what_failed(brief), "the failure"),
+        "stages": data(_stages(brief), "what happened outside the affected steps"),
+        "affected": data(_cone(brief), "affected steps"),
+        "tools": data(_tools(brief), "tools"),
+        "used": clip(_id_ranges((*plan.ids, *plan.retired)), 300),
+        "problems": [clip(mask(each), 80) for each in problems[:12]],
+    }
+    return render("replan", {}, user)
+
+
+def _what_failed(brief: MendBrief) -> str:
+    records = [brief.records.get(step_id) for step_id in sorted(brief.failed)]
+    facts = [failure_text(r.failure) for r in records if r and r.failure]
+    looked = reflection_text(brief.reflection) if brief.reflection else ""
+    return "\n".join(part for part in (*facts, looked, mask(brief.reason)) if part)
+
+
+def _stages(brief: MendBrief) -> str:
+    lines = history(brief.plan, brief.records)
+    outside = [line for line in lines if line.step_id not in brief.cone]
+    return History(outside).fit(STAGES_TOKENS)[0]
+
+
+def _cone(brief: MendBrief) -> str:
+    """Show failed steps and who reads them in full, and the rest by id."""
+    lines = []
+    for step in brief.plan.steps:
+        if step.id in brief.cone:
+            near = step.id in brief.failed or brief.failed & set(step.dependencies)
+            lines.append(step_json(step) if near else step_brief(step))
+    return clip("\n".join(lines), CONE_TOKENS)
+
+
+def _tools(brief: MendBrief) -> str:
+    """Show the tools of the failed steps with their purpose, the others by form."""
+    used = {step.tool for step in brief.plan.steps if step.id in brief.failed}
+    lines = []
+    for entry in brief.tools:
+        item = tool_item(entry)
+        lines.append(item.text if entry.name in used else f"- {signature(entry)}")
+    return clip("\n".join(lines), CONE_TOKENS)
+
+
+def _id_ranges(ids: Sequence[str]) -> str:
+    """Return ids, runs of numbered ones as `s1..s20`."""
+    shown: list[str] = []
+    run: list[str] = []
+    for step_id in (*ids, ""):
+        if run and step_id == _following(run[-1]):
+            run.append(step_id)
+            continue
+        shown += run if len(run) < 3 else [f"{run[0]}..{run[-1]}"]  # noqa: PLR2004  a run
+        run = [step_id] if step_id else []
+    return ", ".join(shown)
+
+
+def _following(step_id: str) -> str | None:
+    stem = step_id.rstrip("0123456789")
+    number = step_id[len(stem) :]
+    return f"{stem}{int(number) + 1}" if number and number[0] != "0" else None
