@@ -144,19 +144,23 @@ class Remembering(HashingEmbeddings):
         return self.made[text]
 
 
+def many(lessons: list[Lesson], count: int) -> Iterator[Lesson]:
+    """Yield `count` different lessons made of the words of the given ones."""
+    for number in range(count):
+        base = lessons[number % len(lessons)]
+        other = lessons[(number * 7 + 3) % len(lessons)]
+        text = f"{base.text} {other.text} case {number}"
+        yield base.but(id=f"S{number}", text=text)
+
+
 async def speed(
     lessons: list[Lesson], cases: list[dict[str, Any]], count: int
 ) -> float:
     """Return the median milliseconds of a recall from Chroma at `count` lessons."""
     with tempfile.TemporaryDirectory() as folder:
         memory = ChromaMemory(folder, embedder=Remembering(), timeout_s=60)
-        for number in range(count):
-            base = lessons[number % len(lessons)]
-            other = lessons[(number * 7 + 3) % len(lessons)]
-            text = f"{base.text} {other.text} case {number}"
-            memory.stock(base.but(id=f"S{number}", text=text))
-        await memory.save()
-        queries = [query for case in cases for query in (first_query(case),)]
+        await memory.remember_all(many(lessons, count))
+        queries = [first_query(case) for case in cases]
         for query in queries:
             await memory.recall(query)
         times = []

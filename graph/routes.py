@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from langgraph.graph import END
 from langgraph.types import Send
 
 from mendgraph.state.algebra import lineage
@@ -41,7 +40,7 @@ def step_route(state: StepState) -> StepTarget:
     """After monitor, reflect and retry_tier: what the decision says."""
     decision = state.get("decision") or {}
     if not decision:
-        return END
+        return "__end__"
     return "reflect" if decision["action"] == Action.REFLECT else "retry_tier"
 
 

@@ -123,11 +123,9 @@ def patched(
 ) -> dict[str, Any] | None:
     """Return the new arguments a CEL patch gives, or None where it does not apply."""
     try:
-        if condition and not compile_rule(condition).holds(known):
+        if condition and not holds(condition, known):
             return None
-        return {
-            name: compile_rule(source).evaluate(known) for name, source in patch.items()
-        }
+        return {name: evaluate(source, known) for name, source in patch.items()}
     except RuleError:
         return None
 

@@ -124,6 +124,9 @@ async def search(
             result.expand_calls += maker.cost(wanted)
             result.nodes += len(children)
             made += children
+            if wanted < branch:
+                result.stopped = "max_nodes"
+                break
         best = await _score(result, made, scorer, level)
         frontier = [each.node for each in best[:beam]]
         if result.stopped or not frontier:
@@ -168,14 +171,16 @@ def simulatable(registry: Registry) -> Registry:
 
 
 async def rehearse(
-    plan: Plan, registry: Registry, call: Callable[[Entry, Step], Awaitable[bool]]
+    plan: Plan,
+    registry: Registry,
+    call: Callable[[Entry, Step], Awaitable[bool | None]],
 ) -> float | None:
     """Try the steps whose tools are simulatable and whose inputs are known.
 
     Args:
         plan: A draft.
         registry: All tools; the others are never touched.
-        call: Makes the call; whether it went well.
+        call: Makes the call; whether it went well, or None when it was not made.
 
     Returns:
         The share that went well, 0..1; None when there was nothing to try.
@@ -186,4 +191,5 @@ async def rehearse(
         for step in plan.steps
         if step.tool and step.tool in allowed and not any(templates(step.inputs))
     ]
-    return sum(tried) / len(tried) if tried else None
+    made = [well for well in tried if well is not None]
+    return sum(made) / len(made) if made else None

@@ -96,7 +96,7 @@ async def _joined(
     """Return the record: the model's words, the rules' facts, the probes' verdict."""
     category = draft.category or baseline.category
     subclass = draft.subclass or baseline.subclass
-    calibrated = await run.library.calibration.calibrated(
+    calibrated = run.library.calibration.calibrated(
         str(category), str(subclass), draft.confidence
     )
     confirmed = _confirmed(draft, probed)

@@ -6,10 +6,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mendgraph.nodes.brief import Brief
-from mendgraph.nodes.planning import Draft, draft_plan
+from mendgraph.nodes.draft import Draft
+from mendgraph.nodes.planning import draft_plan
 from mendgraph.nodes.recalling import recall
 from mendgraph.state.channels import MendState
 from mendgraph.state.effect import EffectStatus
+from mendgraph.state.interrupts import Kind
 from mendgraph.state.lesson import Reflection
 from mendgraph.state.outcome import StepRecord, StepStatus
 from mendgraph.state.plan import Plan
@@ -20,8 +22,6 @@ from mendgraph.tools.run import Run
 
 NOTHING_HAPPENED = frozenset({EffectStatus.FAILED, EffectStatus.COMPENSATED})
 """Ledger statuses that leave nothing in the world."""
-UNANSWERED = 2
-"""Model failures in planning after which a person is asked."""
 
 
 class Drafted(Record):
@@ -54,7 +54,7 @@ async def draft_for(
         constraints: Further constraints.
     """
     brief = await brief_of(state, run, task, scope, reason, reflection, constraints)
-    return _drafted(await draft_plan(brief, run), brief)
+    return await _drafted(await draft_plan(brief, run), brief, run)
 
 
 async def brief_of(
@@ -76,8 +76,7 @@ async def brief_of(
         constraints=(*(state.get("constraints") or ()), *constraints),
         answers=tuple(state.get("answers") or ()),
         lessons=lessons,
-        knowledge=await run.library.knowledge.describe(run.deps.registry.names),
-        resources=_resources(run),
+        knowledge=run.library.knowledge.describe(run.deps.registry.names),
         base=base,
         records=records,
         done=done_steps(base, records),
@@ -119,27 +118,52 @@ async def effect_steps(run: Run) -> frozenset[str]:
     )
 
 
-def _resources(run: Run) -> str:
-    limits, spent = run.limits, run.board.spent
-    left = max(0, limits.executions - spent.executions)
-    seconds = max(0.0, limits.seconds - spent.seconds)
-    return (
-        f"at most {limits.steps} steps, {left} tool calls, {limits.concurrency} at once, "
-        f"{seconds:.0f} s"
-    )
-
-
-def _drafted(draft: Draft, brief: Brief) -> Drafted:
+async def _drafted(draft: Draft, brief: Brief, run: Run) -> Drafted:
+    notes = [*draft.notes, *_shown(draft, brief, run)]
+    if draft.candidates:
+        key = f"candidates:{run.deps.new_id()}"
+        kept = {"role": "candidates", "candidates": list(draft.candidates)}
+        await run.vault.put_reasoning(key, kept)
     if draft.plan is not None:
-        return Drafted(plan=draft.plan, notes=list(draft.notes))
-    question = (
-        draft.question or f"There is no plan yet: {draft.problem}. What should be done?"
-    )
-    pending = {
-        "kind": "clarify" if draft.question else "stopped",
-        "origin": "plan",
-        "question": question,
-        "options": list(draft.options),
-        "reason": draft.problem or question,
-    }
-    return Drafted(pending=pending, notes=list(draft.notes))
+        return Drafted(plan=draft.plan, notes=notes)
+    return Drafted(pending=pending_of(draft), notes=notes)
+
+
+def _shown(draft: Draft, brief: Brief, run: Run) -> list[dict[str, Any]]:
+    """Say which lessons the planner saw, so that it can be told if they helped."""
+    seen = [f.lesson for f in brief.lessons if f.lesson.id in draft.shown]
+    if not seen:
+        return []
+    text = "lessons used: " + " | ".join(lesson.text[:120] for lesson in seen)
+    return [
+        {
+            "kind": "lessons",
+            "text": text[:600],
+            "signatures": {lesson.id: lesson.signature for lesson in seen},
+            "at": run.now(),
+        }
+    ]
+
+
+def pending_of(draft: Draft) -> dict[str, Any]:
+    """Return what has to happen before there can be a plan."""
+    if draft.unavailable:
+        return {
+            "kind": "clarify",
+            "interrupt": Kind.MODEL_UNAVAILABLE.value,
+            "origin": "model",
+            "reason": draft.problem,
+            "question": (
+                f"No model answers: {draft.problem}. Nothing done so far is lost. "
+                "Resume with approve to try again, or reject to stop here."
+            ),
+        }
+    if draft.question:
+        return {
+            "kind": "clarify",
+            "origin": "plan",
+            "question": draft.question,
+            "options": list(draft.options),
+            "reason": draft.question,
+        }
+    return {"kind": "stopped", "reason": f"there is no plan: {draft.problem}"}

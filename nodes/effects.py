@@ -17,6 +17,7 @@ from mendgraph.state.effect import (
     EffectStatus,
     LedgerEntry,
     Resolution,
+    absence_believed_from,
     adoptable,
     idempotency_key,
     next_generation,
@@ -203,11 +204,28 @@ async def _confirm(
     answer, seen = await look(work, prepared, run, entry)
     if answer is None:
         return seen if seen.facts else await _ask_person(work, prepared, run, entry)
+    believed = absence_believed_from(entry, work.policy(run))
+    if answer is EffectStatus.FAILED and run.now() < believed:
+        return _too_early(work, prepared, run, believed - run.now())
     await run.library.ledger.finish(entry.key, answer, seen.output_ref, "confirmed")
-    if answer is EffectStatus.FAILED and seen.status != "failed":
+    if answer is EffectStatus.FAILED:
         return await _begin(work, prepared, run, entry)
     pending = answer is EffectStatus.PENDING
     return seen.but(effect_key=entry.key, status="pending" if pending else seen.status)
+
+
+def _too_early(work: Work, prepared: Prepared, run: Run, wait_s: float) -> Observation:
+    """A request may still be on its way: look again once its time has passed."""
+    reason = "the call may still be on its way; looked up again after its timeout"
+    verdict = UNCLEAR.but(
+        transient=True,
+        reaction=Reaction.PROBE_FIRST,
+        wait_s=wait_s,
+        reason=reason,
+        rule="in_flight",
+    )
+    entry = run.deps.registry.get(prepared.tool)
+    return refused(work, entry, reason, verdict, prepared.arguments)
 
 
 async def _wait(

@@ -6,6 +6,7 @@ Thinking models ignore the temperature, so diversity comes from the prompt.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from mendgraph.nodes.asking_plan import ask_for_plan
@@ -75,8 +76,11 @@ class Bench:
             *(ask_for_plan(self.brief, self.run, approach=a, re_asks=0) for a in chosen)
         )
         self.made += [Path(d, a) for d, a in zip(drafts, chosen, strict=True)]
-        distinct = {shape(p.plan): p for p in reversed(self.made) if p.draft.plan}
-        return list(reversed(distinct.values()))
+        distinct: dict[tuple[str, ...], Path] = {}
+        for path in self.made:
+            if path.draft.plan:
+                distinct.setdefault(shape(path.draft.plan), path)
+        return list(distinct.values())
 
     async def score(self, paths: Sequence[Path]) -> list[float]:
         """Return 0..1 for each: the model's dimensions, efficiency by code."""
@@ -106,10 +110,14 @@ class Bench:
         scores: list[Score] = thought.value.candidates if thought.value else []
         return {each.index: each.model_dump(include=set(WEIGHTS)) for each in scores}
 
-    async def _try(self, entry: Entry, step: Step) -> bool:
-        """Call a simulatable tool as the draft would."""
-        if self.run.reserve("executions"):
-            return True
+    async def _try(self, entry: Entry, step: Step) -> bool | None:
+        """Call a simulatable tool as the draft would, where nobody has to be asked."""
+        guarded = any(
+            rule.decision != "allow" and fnmatchcase(entry.name, rule.tool)
+            for rule in self.run.deps.authorise
+        )
+        if guarded or self.run.reserve("executions"):
+            return None
         self.run.spend(executions=1)
         limit = step.timeout_s or entry.policy.timeout_s
         called = await call_tool(
@@ -169,19 +177,23 @@ async def best_of_paths(first: Draft, brief: Brief, run: Run) -> Draft:
         calls=found.calls,
         stopped=found.stopped,
     )
+    before = () if chosen is bench.first else first.notes
     kept = tuple(_kept(bench, found, chosen))
-    return chosen.draft.noted(
-        *first.notes[: 0 if chosen is bench.first else None], told, candidates=kept
-    )
+    return chosen.draft.noted(*before, told, candidates=kept)
 
 
 def _majority_asks(paths: Sequence[Path]) -> Draft | None:
     """Return the question, when more than half of the candidates ask one."""
-    votes = ["ask" if p.draft.question else p.draft.plan and "plan" for p in paths]
-    vote = strict_majority([str(each) if each else None for each in votes])
+    vote = strict_majority([_vote(path.draft) for path in paths])
     if vote.status is not Verdict.MAJORITY or vote.answer != "ask":
         return None
     return next(path.draft for path in paths if path.draft.question)
+
+
+def _vote(draft: Draft) -> str | None:
+    if draft.question:
+        return "ask"
+    return "plan" if draft.plan else None
 
 
 def _kept(

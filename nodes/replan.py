@@ -12,26 +12,19 @@ from mendgraph.nodes.drafting import (
     done_steps,
     draft_for,
     effect_steps,
+    pending_of,
     read_records,
 )
-from mendgraph.nodes.pausing import ask_model
-from mendgraph.nodes.prompts import replan_prompt
-from mendgraph.nodes.replanning import ReplanRefused, merge_patch
-from mendgraph.nodes.schemas import ReplanDraft
+from mendgraph.nodes.planning import draft_patch
 from mendgraph.nodes.signals import read_signals
-from mendgraph.state.algebra import PlanError, Proposal, ancestors, cone, diff
+from mendgraph.state.algebra import Proposal, ancestors, cone, diff
 from mendgraph.state.channels import MendState
 from mendgraph.state.correction import Action, CorrectionEntry, Trigger
 from mendgraph.state.events import EventKind
 from mendgraph.state.lesson import Reflection
 from mendgraph.state.outcome import StepRecord, StepStatus
 from mendgraph.state.plan import Plan
-from mendgraph.tools.plan_check import check_plan
 from mendgraph.tools.run import Run
-
-TRIES = 2
-"""Patches asked for before the scope grows."""
-REPLAN_TOKENS = 6_000
 
 Pending = Mapping[str, Any]
 
@@ -52,12 +45,15 @@ async def _local(state: MendState, run: Run, pending: Pending) -> dict[str, Any]
     effects = await effect_steps(run)
     failed = _to_blame(plan, frozenset(pending["step_ids"]), reflection, effects)
     brief = _brief(state, run, plan, failed, effects, pending, reflection)
-    outcome = await propose(run, brief)
-    if isinstance(outcome, Plan):
-        return accepted(state, run, plan, outcome, pending, Action.LOCAL_REPLAN)
-    if outcome.startswith(IMPOSSIBLE):
-        return _to_person(pending, outcome.removeprefix(IMPOSSIBLE))
-    return await _global(state, run, {**pending, "reason": outcome})
+    draft = await draft_patch(brief, run)
+    if draft.plan is not None:
+        return accepted(state, run, plan, draft.plan, pending, Action.LOCAL_REPLAN)
+    if draft.impossible or draft.unavailable:
+        asked = pending_of(draft)
+        return {
+            "pending": {**asked, "step_ids": pending["step_ids"], "origin": "failure"}
+        }
+    return await _global(state, run, {**pending, "reason": f"{draft.problem}"})
 
 
 def _to_blame(
@@ -97,47 +93,6 @@ def _brief(
         reason=str(pending.get("reason", "")),
         context_tokens=run.limits.context_tokens,
     )
-
-
-IMPOSSIBLE = "impossible: "
-
-
-async def propose(run: Run, brief: MendBrief) -> Plan | str:
-    """Return a merged and checked plan, or in words why there is none."""
-    problems: tuple[str, ...] = ()
-    for turn in range(TRIES):
-        thought = await ask_model(
-            run,
-            "replan",
-            replan_prompt(brief, problems=problems),
-            ReplanDraft,
-            label=f"v{brief.plan.version}:replan:{turn}",
-            max_tokens=REPLAN_TOKENS,
-        )
-        if thought.value is None:
-            return f"no patch: {thought.problem}"
-        if thought.value.impossible:
-            return f"{IMPOSSIBLE}{thought.value.impossible[:400]}"
-        try:
-            return _merged(run, brief, thought.value, thought.reasoning_ref)
-        except (ReplanRefused, PlanError) as error:
-            problems = error.problems
-    return "the patches were refused: " + "; ".join(problems[:5])
-
-
-def _merged(
-    run: Run, brief: MendBrief, draft: ReplanDraft, reasoning_ref: str | None
-) -> Plan:
-    merged = merge_patch(
-        brief.plan,
-        draft,
-        failed=brief.failed,
-        done=brief.done,
-        cone=brief.cone,
-        effects=brief.effects,
-    )
-    checked = check_plan(merged, run.deps.registry, run.limits, strict_risk=True)
-    return checked.model_copy(update={"rationale_ref": reasoning_ref})
 
 
 async def _global(state: MendState, run: Run, pending: Pending) -> dict[str, Any]:
@@ -203,19 +158,6 @@ def reflection_of(state: MendState, pending: Pending) -> Reflection | None:
         if kept["id"] == wanted:
             return Reflection.model_validate(kept)
     return None
-
-
-def _to_person(pending: Pending, why: str) -> dict[str, Any]:
-    question = f"The task cannot go on as planned: {why}. What should be done?"
-    return {
-        "pending": {
-            "kind": "clarify",
-            "origin": "failure",
-            "question": question,
-            "step_ids": pending.get("step_ids"),
-            "reason": why,
-        }
-    }
 
 
 def accepted(

@@ -119,8 +119,9 @@ async def finish_step(
     """
     state = work.state
     spent = Spent.model_validate(state.get("spent") or {}).plus(run.meter)
+    before: dict[str, Any] = dict(state)
     kept = {
-        name: [*(state.get(name) or ()), *trails.get(name, ())]
+        name: [*(before.get(name) or ()), *trails.get(name, ())]
         for name in ("corrections", "reflections", "notes")
     }
     outcome = {"record": record.plain(), "spent": spent.plain(), **kept}

@@ -106,12 +106,17 @@ def header_wait(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def moment_or_span(value: str | None, now: float) -> float | None:
-    """Read seconds, a span (`1m30s`), a moment since 1970 or a date; None if absurd."""
+    """Read seconds, a span (`1m30s`), a moment since 1970 or a date; None if absurd.
+
+    A moment or a date tells no wait while `now` is not known (0).
+    """
     if not value:
         return None
     number = _number(value)
     if number is None:
         return _span(value) if _whole_span(value) else _date(value, now)
+    if number >= EPOCH_S and now <= 0:
+        return None
     if number >= EPOCH_MS:
         return _sane(number / 1000 - now, past=0.0)
     if number >= EPOCH_S:
@@ -172,6 +177,8 @@ def _number(value: str | None) -> float | None:
 
 
 def _date(text: str, now: float) -> float | None:
+    if now <= 0:
+        return None
     for read in (parsedate_to_datetime, datetime.fromisoformat):
         try:
             moment = read(text.strip())

@@ -14,7 +14,11 @@ DOTTED = re.compile(r"(?<![\w/.'-])((?:[a-z_]\w*\.)+_?[A-Z]\w+)(?=[:()\s,]|$)")
 NAMED = re.compile(
     rf"(?<![\w.'`-])((?:[A-Za-z_]\w*\.)*_?[A-Z]\w*(?:{SUFFIX}))(?=:|\(|\)|\s*$|\n)"
 )
-PHRASES = "|".join(re.escape(s.phrase) for s in HTTPStatus if s.value >= 300)  # noqa: PLR2004
+PHRASES = "|".join(
+    re.escape(s.phrase)
+    for s in HTTPStatus
+    if s is HTTPStatus.ACCEPTED or s.value >= 300
+)  # noqa: PLR2004
 STATUS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -35,7 +39,8 @@ STATUS = tuple(
         (
             r"(?:=>|->|→|returned|returns|got|received|responded(?: with)?|response"
             r"|answer\w*"
-            r"|failed with|server said)\s*:?\s*(?:an?\s+)?([345]\d\d)\b(?!\s*(?:ms|s"
+            r"|returned error|failed with"
+            r"|server said)\s*:?\s*(?:an?\s+)?([345]\d\d)\b(?!\s*(?:ms|s"
             r"|rows))"
         ),
         r"\(([45]\d\d)\)(?!\s*,\s*b)",
@@ -125,6 +130,7 @@ SMTP = re.compile(
 MYSQL = re.compile(
     r"\((\d{4}), ?[\"']|ERROR (\d{4})(?: \(\w{5}\))?|\b(\d{4}) \(\w{5}\):"
     r"|errno: (\d{4})"
+    r"|SQLSTATE\[\w{5}\][^\n]{0,60}?\b([12]\d{3})\b"
 )
 SQLSTATE = re.compile(
     r"SQLSTATE\W{0,4}([0-9A-Z]{5})\b|ERROR:\s+([0-9A-Z]{5}):|\bpgcode\W+([0-9A-Z]{5})\b"

@@ -176,20 +176,26 @@ class Ledger:
 
     async def of_thread(self, thread_id: str) -> list[LedgerEntry]:
         """Return every entry of a thread in creation order."""
+        return await self._entries(thread_id, None)
+
+    async def of_lineage(self, thread_id: str, lineage: str) -> list[LedgerEntry]:
+        """Return the entries of one step and of those that replaced it."""
+        return await self._entries(thread_id, {"lineage": _clean(lineage)})
+
+    async def _entries(
+        self, thread_id: str, wanted: dict[str, Any] | None
+    ) -> list[LedgerEntry]:
         found: dict[str, LedgerEntry] = {}
         place, owner = (*LEDGER, label(thread_id)), _clean(thread_id)
         for offset in count(step=PAGE):
-            page = await self._store.asearch(place, limit=PAGE, offset=offset)
+            page = await self._store.asearch(
+                place, filter=wanted, limit=PAGE, offset=offset
+            )
             entries = (LedgerEntry.model_validate(item.value) for item in page)
             found |= {each.key: each for each in entries if each.thread_id == owner}
             if len(page) < PAGE:
                 break
         return sorted(found.values(), key=lambda each: (each.created_at, each.key))
-
-    async def of_lineage(self, thread_id: str, lineage: str) -> list[LedgerEntry]:
-        """Return the entries of one step and of those that replaced it."""
-        entries = await self.of_thread(thread_id)
-        return [each for each in entries if each.lineage == lineage]
 
     async def _known(self, key: str) -> LedgerEntry:
         known = await self.get(key)

@@ -5,7 +5,7 @@ for arguments of the call, and nothing else.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from langgraph.store.base import BaseStore
@@ -166,8 +166,7 @@ class RuleBook:
         counted = self._counted(rule).model_copy(update={"stage": stage})
         if stage is not rule.stage:
             await self._put(counted)
-        self._rules[rule_id] = counted
-        self._reindex()
+        self._keep(counted)
         return counted
 
     async def distil(self, strategy: Strategy) -> MendRule | None:
@@ -199,17 +198,24 @@ class RuleBook:
 
     async def _put(self, rule: MendRule) -> None:
         await self._store.aput(RULES, rule.id, rule.plain(), index=False)
-        self._rules[rule.id] = rule
-        self._reindex()
+        before = self._rules.get(rule.id)
+        self._keep(rule)
+        if before is not None and before.signature != rule.signature:
+            self._reindex()
 
     def _reindex(self) -> None:
         groups: dict[str, list[MendRule]] = defaultdict(list)
         for rule in self._rules.values():
-            if rule.stage in STAGE_ORDER:
-                groups[rule.signature].append(rule)
-        self._index = {
-            key: tuple(sorted(rules, key=_order)) for key, rules in groups.items()
-        }
+            groups[rule.signature].append(rule)
+        self._index = {key: _usable(group) for key, group in groups.items()}
+
+    def _keep(self, rule: MendRule) -> None:
+        """Put one rule into the index."""
+        self._rules[rule.id] = rule
+        group = (*self._index.get(rule.signature, ()), rule)
+        self._index[rule.signature] = _usable(
+            {item.id: item for item in group}.values()
+        )
 
 
 def examples_of(strategy: Strategy) -> list[Example]:
@@ -234,6 +240,10 @@ def _own_recipe(strategy: Strategy) -> Recipe | None:
         patch=strategy.patch,
         description=strategy.content,
     )
+
+
+def _usable(rules: Iterable[MendRule]) -> tuple[MendRule, ...]:
+    return tuple(sorted((r for r in rules if r.stage in STAGE_ORDER), key=_order))
 
 
 def _order(rule: MendRule) -> tuple[int, float, str]:

@@ -13,6 +13,7 @@ from mendgraph.state.events import EventKind
 from mendgraph.state.limits import Spent
 from mendgraph.state.masking import mask
 from mendgraph.tools.models.errors import ModelError
+from mendgraph.tools.models.usage import Usage
 from mendgraph.tools.run import Run
 
 Value = TypeVar("Value", bound=BaseModel)
@@ -106,7 +107,7 @@ def _calls_left(run: Run) -> int:
     return max(1, min(CALLS_A_QUESTION, left))
 
 
-def _bill(run: Run, role: str, usage: Any) -> Spent:
+def _bill(run: Run, role: str, usage: Usage) -> Spent:
     correcting = usage.model_calls if role in CORRECTING else 0
     spent = usage.spent().plus(Spent(correction_model_calls=correcting))
     run.charge(spent)

@@ -80,9 +80,10 @@ class Vault:
         room = self._room(QUESTIONS)
         item = await self.store.aget(room, key)
         if item is None:
-            value = {"question": dict(question), "closed": None}
+            fresh = dict(question)
+            value = {"question": fresh, "closed": None}
             await self.store.aput(room, key, value, index=False)
-            return value["question"], None
+            return fresh, None
         return item.value["question"], item.value["closed"]
 
     async def close_question(

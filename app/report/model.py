@@ -9,7 +9,7 @@ from mendgraph.report.sources import Sources, masked
 from mendgraph.state.correction import CorrectionEntry
 from mendgraph.state.lesson import Reflection
 
-DROPPED = frozenset({"dropped", "ladder", "budget", "budget_ladder", "degraded"})
+DROPPED = frozenset({"budget", "context", "dropped"})
 """Kinds of notes that tell what was left out to keep within a budget."""
 TEXTS = ("text", "message", "note", "reason", "question", "description")
 """Where a note may keep its words, best first."""
@@ -114,7 +114,7 @@ def _behind(entry: CorrectionEntry, known: Iterable[Reflection]) -> Reflection |
 
 def _said(plain: Mapping[str, Any], kind: str = "note") -> Said:
     words = next((str(plain[name]) for name in TEXTS if plain.get(name)), "")
-    answer, at = plain.get("answer"), plain.get("at")
+    answer, at = plain.get("answer"), plain.get("at", plain.get("when"))
     return Said(
         kind=str(plain.get("kind") or kind),
         text=words or ", ".join(f"{k}: {v}" for k, v in plain.items() if v),

@@ -69,10 +69,23 @@ class Sources:
         """What was spent."""
         return Spent.model_validate(self.state.get("spent") or {})
 
+    @property
+    def stopped_by(self) -> str:
+        """Why the run ended before its plan did; empty when it did not."""
+        pending = self.state.get("pending") or {}
+        told = pending.get("exhausted") or pending.get("reason")
+        return str(self.report.get("stopped_by") or told or "")
+
     @cached_property
     def limits(self) -> Limits:
         """What might be spent."""
-        return Limits.model_validate(self.state.get("limits") or {})
+        told = self.report.get("limits") or self.state.get("limits") or {}
+        return Limits.model_validate(told)
+
+    @property
+    def report(self) -> Mapping[str, Any]:
+        """What `finish` reported; empty before."""
+        return self.state.get("report") or {}
 
     @cached_property
     def corrections(self) -> tuple[CorrectionEntry, ...]:

@@ -6,6 +6,7 @@ has a source of its own, its note says which.
 
 from collections.abc import Iterable, Sequence
 
+from mendgraph.nodes import economy
 from mendgraph.report.records import Bar, Figure, Meter, Node, StrategyRow, Thought
 from mendgraph.report.sources import Sources
 from mendgraph.report.spans import most_at_once
@@ -28,8 +29,6 @@ LABELS: dict[str, tuple[str, str]] = {
 }
 IDLE = frozenset({Action.NONE, Action.NOTE, Action.GIVE_UP})
 """Entries of the trail that change nothing."""
-CAF_WARNING = 2.0
-"""Above it something systematic is wrong (F46)."""
 
 
 def meters(sources: Sources) -> tuple[Meter, ...]:
@@ -51,7 +50,7 @@ def acted(trail: Iterable[CorrectionEntry]) -> list[CorrectionEntry]:
 def caf(sources: Sources) -> float | None:
     """Return extra model calls a correction, None before the first correction."""
     count = len(acted(sources.corrections))
-    return sources.spent.correction_model_calls / count if count else None
+    return economy.caf(sources.spent, count) if count else None
 
 
 def figures(
@@ -119,7 +118,8 @@ def _mending(sources: Sources) -> Iterable[Figure]:
     yield Figure(
         label="Correction amplification",
         value="n/a" if factor is None else f"{factor:.2f}",
-        note="extra model calls a correction; above 2.0 is a warning",
+        note="extra model calls a correction; "
+        f"above {economy.CAF_WARNING:g} is a warning",
     )
 
 

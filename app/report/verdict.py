@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from mendgraph.nodes.economy import caf_warning
 from mendgraph.report.records import Item, Meter, Node, Verdict
 from mendgraph.report.sources import Sources
-from mendgraph.report.tally import CAF_WARNING, caf
+from mendgraph.report.tally import caf
 from mendgraph.report.words import number, plural
 from mendgraph.state.effect import LedgerEntry
 from mendgraph.state.outcome import StepStatus, TaskStatus
@@ -58,14 +59,13 @@ def _warnings(
         yield "This is a picture of an unfinished run; resume it or look again later."
     if sources.state.get("plan") and sources.plan is None:
         yield "The plan of the thread could not be read; no steps are shown."
+    if sources.stopped_by and sources.status is not TaskStatus.DONE:
+        yield f"Stopped: {sources.stopped_by}"
     yield from (_doubt(entry) for entry in sources.effects if entry.in_doubt)
     yield from map(_spent_up, (meter for meter in meters if meter.exhausted))
-    factor = caf(sources)
-    if factor is not None and factor > CAF_WARNING:
-        yield (
-            f"Corrections cost {factor:.1f} model calls each; above "
-            f"{CAF_WARNING:.1f} points to a tool or setting that is wrong."
-        )
+    costly = caf_warning(caf(sources) or 0.0)
+    if costly:
+        yield f"{costly[0].upper()}{costly[1:]}."
 
 
 def _doubt(entry: LedgerEntry) -> str:

@@ -180,7 +180,8 @@ _KAFKA: Predicate = some(
     family("kafka"),
     package("kafka", "aiokafka", "confluent_kafka"),
     says(
-        r"kafka|NoBrokersAvailable|_ALL_BROKERS_DOWN|UNKNOWN_TOPIC_OR_PART"
+        r"kafka|AuthorizationFailedError|\b(?:local|broker): |NoBrokersAvailable"
+        r"|_ALL_BROKERS_DOWN|UNKNOWN_TOPIC_OR_PART"
         r"|LEADER_NOT_AVAILABLE|NOT_LEADER_(?:FOR|OR)|REBALANCE_IN_PROGRESS"
         r"|COORDINATOR_NOT_AVAILABLE|OFFSET_OUT_OF_RANGE|_AUTHORIZATION_FAILED"
         r"|MSG_SIZE_TOO_LARGE|MessageSizeTooLarge|CommitFailedError"

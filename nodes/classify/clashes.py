@@ -116,6 +116,7 @@ def short_and_complete(seen: Seen) -> bool:
 
 
 def impossible_range(seen: Seen) -> bool:
+    """Tell whether the least asked for is more than the most allowed."""
     least, most = LEAST.search(seen.facts.message), MOST.search(seen.facts.message)
     return bool(least and most) and int(least[1]) > int(most[1])  # type: ignore[index]
 

@@ -53,6 +53,7 @@ ORDER: tuple[tuple[Rule, ...], ...] = (
     words.RULES,
     flow.TIMEOUT_RULES,
     data.LAST_RULES,
+    flow.MONITOR_RULES,
     plan.RULES,
     requirement.RULES,
     output.LAST_RULES,

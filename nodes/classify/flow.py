@@ -1,12 +1,17 @@
 """Cancellation, our own timeouts, and faults of the framework around the steps."""
 
+import re
+
 from mendgraph.nodes.classify.rule import (
     BAD_ARGS,
+    CHANGED,
+    FAULTY,
     NETWORK,
     NO_FAULT,
     OURS,
     SLOW,
     STOPPED,
+    Predicate,
     Rule,
     Seen,
     code,
@@ -160,4 +165,26 @@ TIMEOUT_RULES: tuple[Rule, ...] = (
         0.8,
     ),
     Rule("a call timed out", TIMED_OUT, NETWORK, 0.75),
+)
+
+
+def _found_problems(words: str) -> Predicate:
+    compiled = re.compile(words, re.IGNORECASE)
+    return lambda seen: any(compiled.search(each) for each in seen.facts.problems)
+
+
+MONITOR_RULES: tuple[Rule, ...] = (
+    Rule(
+        "the output is empty although the tool reports success",
+        _found_problems(r"empty|no rows|0 rows|\b0 bytes|no data|nothing|not written"),
+        FAULTY,
+        0.6,
+    ),
+    Rule(
+        "the output lacks fields or has other ones than agreed",
+        _found_problems(r"schema|field|column|property|required|type|missing"),
+        CHANGED,
+        0.55,
+    ),
+    Rule("our checks refused the output", _found_problems(r"."), FAULTY, 0.5),
 )

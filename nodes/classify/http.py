@@ -17,6 +17,7 @@ from mendgraph.nodes.classify.rule import (
     FULL_THERE,
     INCAPABLE,
     NETWORK,
+    PENDING,
     PROBE_ARGS,
     QUOTA,
     RATE,
@@ -109,6 +110,19 @@ FORBIDDEN_RULES: tuple[Rule, ...] = (
 )
 
 _SPECIAL: tuple[Rule, ...] = (
+    Rule(
+        "accepted, and still being worked on",
+        some(
+            status(202),
+            says(
+                r"^\W*\{[^{}]*[\"'](?:status|state)[\"']\s*:\s*[\"'](?:processing"
+                r"|pending"
+                r"|queued|accepted|in_progress|running|submitted)[\"']"
+            ),
+        ),
+        PENDING,
+        0.85,
+    ),
     Rule(
         "the request is still being worked on",
         every(

@@ -158,7 +158,6 @@ RULES: tuple[Rule, ...] = (
                 "ClosedResourceError",
                 "IncompleteReadError",
                 "ServerClosedError",
-                "InterfaceError",
                 "SSLEOFError",
                 "SSLZeroReturnError",
                 "StreamError",
@@ -178,7 +177,8 @@ RULES: tuple[Rule, ...] = (
                 r"|INCOMPLETE_CHUNKED|HTTP2_PROTOCOL|SOCKET_NOT_CONNECTED)"
                 r"|no close frame received|keepalive ping timeout|terminated connection"
                 r"|transport endpoint is not connected|early EOF|hung up unexpectedly"
-                r"|GOAWAY|empty reply from server|connection interrupted"
+                r"|cannot operate on a closed (?:database|cursor|connection)|GOAWAY"
+                r"|empty reply from server|connection interrupted"
             ),
         ),
         RECONNECT,

@@ -109,6 +109,13 @@ OPPOSED: tuple[tuple[str, str], ...] = (
         ),
         r"\b(?:ask|confirm|approv\w+|check with)\b|确认",
     ),
+    (
+        (
+            r"(?:don't|do not|never|no|without) (?:upgrad|updat)\w*|pin(?:ned)? version"
+            r"|stay on"
+        ),
+        r"latest|newest|upgrade to|up[- ]to[- ]date",
+    ),
     (r"deterministic|reproducib|确定性", r"random|creative|different each time|随机"),
     (
         r"\b(?:secure|encrypt\w*|confidential|secret)\b|加密|安全",

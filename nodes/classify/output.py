@@ -174,7 +174,19 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
+_FENCED = re.compile(r"^\s*```|^[A-Z][^{\n]{3,120}[:.]?\s*\{\s*[\"'].*\}", re.DOTALL)
+
+
+def _is_wrapped_object(seen: Seen) -> bool:
+    """Tell whether an object stands inside prose or a fence."""
+    text = seen.facts.message
+    return _FENCED.search(text) is not None and not _ERROR_KEY.search(text)
+
+
 LAST_RULES: tuple[Rule, ...] = (
+    Rule(
+        "the object stands inside prose or a fence", _is_wrapped_object, UNPARSED, 0.6
+    ),
     Rule(
         "an object of another form than was asked for", _is_bare_object, UNPARSED, 0.6
     ),

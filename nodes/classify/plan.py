@@ -17,6 +17,7 @@ from mendgraph.nodes.classify.rule import (
     says,
     some,
 )
+from mendgraph.state.failure import Layer
 
 _PLAN = says(
     r"\bplan(?:ner|s|ned)?\b|pipeline|workflow|\bgraph\b|migration|\bdeploy\w*"
@@ -80,11 +81,13 @@ def _has_cycle(graph: Mapping[str, list[str]]) -> bool:
 
 
 def _cyclic(seen: Seen) -> bool:
-    return "{" in seen.text and _has_cycle(plan_graph(seen.text))
+    return (
+        "{" in seen.text and _may_be_a_plan(seen) and _has_cycle(plan_graph(seen.text))
+    )
 
 
 def _is_plan_object(seen: Seen) -> bool:
-    return "{" in seen.text and bool(plan_graph(seen.text))
+    return "{" in seen.text and _may_be_a_plan(seen) and bool(plan_graph(seen.text))
 
 
 _VERBS = (
@@ -98,7 +101,7 @@ _VERBS = (
 
 def _many_actions_in_one(seen: Seen) -> bool:
     """Tell whether one step's text asks for four or more different actions."""
-    text = seen.facts.message.lower()
+    text = seen.facts.message.lower() if _may_be_a_plan(seen) else ""
     one = re.search(
         r"\b(?:one|single|a|1) step\b|^\W*step \d+\s*[:.]|\"description\"", text
     )
@@ -116,12 +119,26 @@ _USE = re.compile(
 
 def _needs_a_later_step(seen: Seen) -> bool:
     """Tell whether a numbered step uses what a step of a higher number makes."""
-    pairs = () if "{" in seen.text else _USE.findall(seen.text)
+    skips = "{" in seen.text or not _may_be_a_plan(seen)
+    pairs = () if skips else _USE.findall(seen.text)
     return any(int(one) < int(other) for one, other in pairs)
 
 
+_ABOUT_PLANS = re.compile(r"Plan|Cycle|Dag|Step|Graph")
+
+
+def _may_be_a_plan(seen: Seen) -> bool:
+    """Tell whether the text can be about a plan, and is no failure of one tool."""
+    facts = seen.facts
+    if facts.layer is Layer.PLAN:
+        return True
+    names = " ".join(facts.exceptions)
+    by_name = not names or _ABOUT_PLANS.search(names) is not None
+    return by_name and facts.tool is None and facts.layer is not Layer.MONITOR
+
+
 def _planned(words: str) -> Predicate:
-    return every(_PLAN, says(words))
+    return every(_may_be_a_plan, _PLAN, says(words))
 
 
 RULES: tuple[Rule, ...] = (
@@ -155,7 +172,7 @@ RULES: tuple[Rule, ...] = (
                 r"(?:step|dependenc|task|node|edge|agent|reference|parent)"
                 r"|(?:depends? on|refers? to|references?).{0,40}(?:unknown|missing|not "
                 r"(?:exist|defin|found|in)|does not|no such|nonexist)"
-                r"|\b(?:no|without an?y?) (?:such )?(?:steps?|s\d+)\b"
+                r"|\b(?:no|without an?y?) (?:\w+ )?(?:steps?|s\d+)\b"
                 r"|dependenc\w+ \S+ (?:is |was )?(?:not found"
                 r"|missing|unknown|undefined)|(?:never|nothing) (?:\w+ ){0,3}(?:create"
                 r"|produce|install"
@@ -173,7 +190,8 @@ RULES: tuple[Rule, ...] = (
         some(
             _needs_a_later_step,
             _planned(
-                r"(?:runs?|executed?|scheduled|comes?|placed|starts?|started|happens?"
+                r"(?:runs?|is listed|executed?|scheduled|comes?|placed|starts?|started"
+                r"|happens?"
                 r"|used?|read"
                 r"|sent|deploy\w*|called|invoked|consumes?) .{0,60}\bbefore\b"
                 r"|\bbefore\b.{0,60}(?:finish|complete|ready|creat|produc|exist"
@@ -202,7 +220,8 @@ RULES: tuple[Rule, ...] = (
                 r"|(?:one|single) (?:\w+ )?step.{0,40}(?:whole|entire|everything|all"
                 r"|do the)"
                 r"|\bdo everything\b|step\b.{0,20}(?:build|implement|create|develop"
-                r"|write|do|handle|migrate|rewrite) (?:the |an? )?(?:entire|complete"
+                r"|write|do|handle|set up|migrate|rewrite) (?:the |an? )?(?:entire"
+                r"|complete"
                 r"|whole|full|all)\b|(?:touches|changes|covers|spans|uses|needs"
                 r"|with) (?:\d{2,}|dozens|many) (?:of )?(?:files|tools|actions|modules"
                 r"|calls|things)|several (?:actions|goals|tools) in (?:one|a single)"
@@ -217,7 +236,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "what a step takes for granted does not hold",
         _planned(
-            r"precondition|prerequisite|assum(?:es|ed|ing|ption)|takes? for granted"
+            r"without (?:first )?(?:check|verif|confirm|validat|mak)\w*"
+            r"|needs .{0,60}\bbut\b|precondition|prerequisite|assum(?:es|ed|ing|ption)"
+            r"|takes? for granted"
             r"|(?:is|are|was|were) not (?:yet )?(?:available|installed|running|present"
             r"|ready"
             r"|logged|met|satisfied|set)|requires? .{0,60}\bbut\b|not (?:yet )?exist"

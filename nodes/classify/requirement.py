@@ -24,6 +24,7 @@ from mendgraph.nodes.classify.rule import (
 )
 from mendgraph.nodes.classify.wishes import (
     ACTION,
+    BARE_TASK,
     BROKEN_PROMISE,
     CHANGED_MIND,
     LACKS_VALUE,
@@ -81,6 +82,7 @@ RULES: tuple[Rule, ...] = tuple(
             CLASHING,
             0.6,
         ),
+        ("it is open which thing is meant", BARE_TASK, AMBIGUOUS, 0.65),
         (
             "it is open which thing is meant",
             every(ACTION, VAGUE_THING),

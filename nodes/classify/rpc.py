@@ -6,7 +6,6 @@ Sources: grpc.io status codes, JSON-RPC 2.0, the MCP specification.
 from mendgraph.nodes.classify.rule import (
     BAD_ARGS,
     BROKEN_SERVICE,
-    CHANGED,
     CONFLICT,
     DENIED,
     DOWN,
@@ -106,6 +105,14 @@ MCP_RULES: tuple[Rule, ...] = (
         every(family("mcp"), says(r"session (?:not found|terminated|expired)")),
         RECONNECT,
     ),
+    Rule(
+        "MCP: the tool is not there",
+        every(
+            family("mcp"),
+            says(r"unknown tool|tool \S+ (?:is )?not (?:found|available)"),
+        ),
+        UNMET,
+    ),
     *(
         Rule(f"MCP: {name}", every(family("mcp"), when), verdict)
         for name, when, verdict in _MCP_RULES
@@ -139,12 +146,6 @@ MCP_RULES: tuple[Rule, ...] = (
         "MCP: credentials must be renewed",
         every(family("mcp"), says(r"token (?:has )?expired")),
         RENEW,
-        0.7,
-    ),
-    Rule(
-        "MCP: the tool list changed",
-        every(family("mcp"), says(r"unknown tool|tool .* not found")),
-        CHANGED,
         0.7,
     ),
 )

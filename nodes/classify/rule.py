@@ -209,4 +209,7 @@ CLASHING = Verdict(_ASK, Subclass.CONFLICTING, Reaction.ASK_USER)
 OURS = Verdict(Category.INTERNAL, Subclass.INTERNAL_ERROR, Reaction.NO_RETRY)
 STOPPED = Verdict(Category.NONE, Subclass.CANCELLED, Reaction.NO_RETRY)
 FINE = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, Reaction.TREAT_AS_SUCCESS)
+PENDING = Verdict(
+    Category.NONE, Subclass.NOT_AN_ERROR, Reaction.PROBE_FIRST, transient=True
+)
 NO_FAULT = Verdict(Category.NONE, Subclass.NOT_AN_ERROR, Reaction.NO_RETRY)

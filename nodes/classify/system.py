@@ -151,8 +151,13 @@ def _command(seen: Seen) -> str:
     return (seen.facts.command or "").strip("'\"").rsplit("/", 1)[-1]
 
 
+_ASKS_GIT = says(r"--exit-code|git grep|--quiet|merge-base --is-ancestor")
+
+
 def _says_no(seen: Seen) -> bool:
     ended, command = seen.facts.exit_code, _command(seen)
+    if command == "git" and _ASKS_GIT(seen):
+        return ended == 1
     if command in QUIET_ONE:
         return ended == 1
     return any(command == name and ended in codes for name, codes in _NO_MATCH)

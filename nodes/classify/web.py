@@ -156,7 +156,8 @@ _TOOL_WORDS: tuple[tuple[str, str, Verdict], ...] = (
     (
         "git: the login is refused",
         (
-            r"could not read (?:username|password)|permission denied \(publickey"
+            r"permission to \S+ denied|could not read (?:username|password)"
+            r"|permission denied \(publickey"
             r"|authentication failed for|host key verification failed"
             r"|support for password authentication was removed|protected branch|GH006"
         ),

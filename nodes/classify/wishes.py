@@ -1,6 +1,7 @@
 """The words by which the rules for requirements know a wish, a goal or a clash."""
 
 from mendgraph.nodes.classify.rule import Seen, says
+from mendgraph.state.failure import Layer
 
 _ACT = (
     r"delet\w*|remov\w*|drop\w*|truncat\w*|wip\w+|purg\w+|overwrit\w+|reset\w*|clear\w*"
@@ -23,6 +24,8 @@ def is_technical(seen: Seen) -> bool:
     codes = (seen.facts.http_status, seen.facts.errno, seen.facts.exit_code)
     return (
         len(seen.facts.message) > LONGEST_WISH
+        or seen.facts.layer not in (Layer.TOOL, Layer.PLAN)
+        or seen.facts.tool is not None
         or bool(seen.facts.exceptions or seen.facts.sqlstate or seen.facts.family)
         or any(code is not None for code in codes)
         or MACHINE(seen)
@@ -31,7 +34,8 @@ def is_technical(seen: Seen) -> bool:
 
 MACHINE = says(
     r"\b(?:failed to|error:|exceptions?:|traceback|errno|fatal:|warning:|stack ?trace)"
-    r"|https?://\S+ (?:returned|failed)|\w+Error\b|\bnull\b|::"
+    r"|\berror code\b|reset reason|\bupstream\b|https?://\S+ (?:returned|failed)"
+    r"|\w+Error\b|\bnull\b|::"
 )
 QUESTION = says(
     r"\?|\uff1f|^(?:\W*)(?:could|can|should|would|what|how|why|is|are|do|does|may"
@@ -47,6 +51,14 @@ SEVERAL = says(
     r"|branches|accounts?|environments?|possible|meanings?)|\bwhich (?:one|of)\b"
     r"|\b\w+ or \w+\b"
     r"|ambiguous|unclear which|could mean|either"
+)
+BARE_TASK = says(
+    r"^\W*(?:please )?(?:fix|handle|check|update|solve|debug|repair|do|sort out"
+    r"|deal with"
+    r"|look (?:at|into)|change|修复?|处理|检查)\W*(?:the |a |an |my "
+    r"|一下)?(?:\w+ )?(?:bug|issue"
+    r"|problem|error|thing|task|test|file|page|code|data|config\w*|server|site|app"
+    r"|问题)s?\W*$"
 )
 VAGUE_THING = says(
     r"^\W*(?:please )?(?:\w+ ){1,3}(?:it|that|this|them|those|these|there)\b(?:\W|$)"
@@ -73,7 +85,8 @@ VAGUE_MEASURE = says(
     r"|user[- ]friendly|high[- ]quality|as soon as possible|\basap\b|soon|quickly"
     r"|a few|some"
     r"|\benough\b|\b(?:feels|looks|sounds|seems) (?:a bit |kind of |so )?\w+\W*$"
-    r"|\b(?:short|long|brief|big|small|large|quick|cheap|simple|nice|detailed)\b"
+    r"|\b(?:old|recent|unused|outdated|inactive|few|many|short|long|brief|big|small"
+    r"|large|quick|cheap|simple|nice|detailed)\b"
     r"|not (?:good|nice|fast|right|great|working|pretty)|looks? (?:off|bad|wrong|ugly)"
     r"|ugly"
     r"|太|优化|改进|改善|快一?点|好看|美观|合适|适当|尽快|更(?:好|快|多|少)|一些|大概"
@@ -107,7 +120,8 @@ WANDERED = says(
 CHANGED_MIND = says(
     r"\bactually\b.{0,60}\binstead\b|changed? my mind|forget (?:that|what i|about|the)"
     r"|scratch "
-    r"that|new (?:goal|requirement|priority)|requirements? (?:has |have )?changed"
+    r"that|(?:only|just) wanted|not what i (?:want|ask|mean)|new (?:goal|requirement"
+    r"|priority)|requirements? (?:has |have )?changed"
     r"|on second "
     r"thought|never ?mind|goal (?:has )?(?:changed|shifted)|改成|改为|不要了|换成"
     r"|需求变"

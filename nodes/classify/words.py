@@ -129,7 +129,9 @@ RULES: tuple[Rule, ...] = (
             ),
             named("InternalServerError", "ServiceUnavailableError", "OverloadedError"),
             says(
-                r"overloaded|service (?:is )?(?:temporarily )?unavailable"
+                r"overloaded|no healthy upstream|upstream connect error|before headers"
+                r"|insufficient_system_resource"
+                r"|service (?:is )?(?:temporarily )?unavailable"
                 r"|server (?:is )?busy"
                 r"|temporarily unavailable|bad gateway|gateway time-?out"
                 r"|under maintenance"

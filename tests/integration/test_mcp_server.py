@@ -11,6 +11,7 @@ import pytest
 
 from mendgraph.state.policy import Effect
 from mendgraph.tools.shipped.mcp import load_mcp, load_mcp_sync
+from mendgraph.tools.shipped.mcp_sessions import mcp_sessions
 
 pytestmark = [
     pytest.mark.server,
@@ -127,3 +128,35 @@ def test_two_servers_with_equal_tools_need_prefixes():
     both = asyncio.run(load_mcp(two, prefixed=True))
     assert {"one_look", "two_look"} <= {tool.name for tool in both.tools}
     assert both.policies["two_erase"].effect is Effect.IRREVERSIBLE
+
+
+def test_kept_sessions_serve_all_calls_from_one_process(tmp_path):
+    """State in the server survives between calls, from any loop, past a cancelled call."""
+    with mcp_sessions(CONNECTION) as kit:
+        first = kit["process"].invoke({})["pid"]
+        assert asyncio.run(kit["process"].ainvoke({}))["pid"] == first
+        assert kit.policies["erase"].effect is Effect.IRREVERSIBLE
+
+        async def impatient():
+            async with asyncio.timeout(0.3):
+                await kit["hangs"].ainvoke({"pid_file": str(tmp_path / "pid")})
+
+        with pytest.raises(TimeoutError):
+            asyncio.run(impatient())
+        with pytest.raises(Exception, match="quota of the account"):
+            kit["is_error"].invoke({})
+        assert kit["process"].invoke({})["pid"] == first
+    with pytest.raises(ProcessLookupError):
+        os.kill(first, 0)
+    with pytest.raises(ConnectionError, match="sessions are closed"):
+        kit["process"].invoke({})
+
+
+def test_kept_sessions_that_cannot_start_are_one_clear_error():
+    """The failure comes out of the block's start."""
+    broken = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
+    with (
+        pytest.raises(ConnectionError, match="'shop'.*closed"),
+        mcp_sessions({"shop": broken}),
+    ):
+        pytest.fail("it must not open")

@@ -65,5 +65,11 @@ def put(item: str, count: int) -> dict[str, int | str]:
     return {"item": item, "count": count}
 
 
+@server.tool(annotations=ToolAnnotations(readOnlyHint=True))
+def process() -> dict[str, int]:
+    """Tell the server's process id."""
+    return {"pid": os.getpid()}
+
+
 if __name__ == "__main__":
     server.run("stdio")

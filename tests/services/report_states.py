@@ -572,8 +572,8 @@ def failed() -> dict[str, Any]:
             ),
         ],
         "notes": [
-            {"kind": "dropped", "text": "Candidate plans: one path instead of three."},
-            {"kind": "dropped", "text": "The plan was not criticised by the model."},
+            {"kind": "budget", "text": "Candidate plans: one path instead of three."},
+            {"kind": "budget", "text": "The plan was not criticised by the model."},
             {"kind": "signal", "text": "The customer asked again by phone."},
         ],
         "answers": [

@@ -6,8 +6,9 @@ keeps them and answers the vector leg. One `where_document` filter took 8 to 10 
 of another shape costs its time limit once and is reported in `problems`.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -91,6 +92,14 @@ class ChromaMemory:
         self._notes.put(lesson)
         await self._save()
 
+    async def remember_all(self, lessons: Iterable[Lesson]) -> None:
+        """Keep many lessons, a few at a time."""
+        held = list(lessons)
+        for start in range(0, len(held), EMBED_AT_ONCE):
+            for lesson in held[start : start + EMBED_AT_ONCE]:
+                self._notes.put(lesson)
+            await self._save()
+
     async def recall(self, query: Query, limit: int = 5) -> list[Found]:
         """Return the lessons that fit best and count the hits."""
         found = (await self.explain(query, limit)).found
@@ -120,7 +129,7 @@ class ChromaMemory:
     async def sweep(self, now: float) -> SweepReport:
         """Forget, merge and generalise; `now` in seconds since the epoch."""
         await self._refresh()
-        report = self._notes.sweep(now)
+        report = await asyncio.to_thread(self._notes.sweep, now)
         gone = (*report.forgotten, *report.merged)
         await self._try("delete", lambda shelf: shelf.delete(gone))
         await self._save()

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mendgraph.state.lesson import Lesson
 from mendgraph.state.ranking import inverse_frequency, saturation
 from mendgraph.tools.memory.protocol import Query
-from mendgraph.tools.memory.words import weighted_words
+from mendgraph.tools.memory.words import kept_words, weighted_words
 
 Scores = NDArray[np.float32]
 
@@ -170,10 +170,10 @@ class LessonIndex:
 
     def shared_words(self, query: Query, lesson: Lesson, most: int = 4) -> list[str]:
         """Return the words that query and lesson share, the rarest first."""
-        mine = weighted_words(searched_text(lesson))
-        both = [word for word in weighted_words(query.words) if word in mine]
+        mine = kept_words(searched_text(lesson))
+        both = [word for word in kept_words(query.words) if word in mine]
         rare = sorted(both, key=lambda word: len(self._words[word].rows))
-        return [word.lstrip("~") for word in rare if not word.startswith("#")][:most]
+        return [word.lstrip("~") for word in rare][:most]
 
     def _length_array(self) -> Scores:
         if self._dense is None:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from mendgraph.state.lesson import Lesson
-from mendgraph.tools.memory.words import weighted_words
+from mendgraph.tools.memory.words import kept_words
 
 SAME_SUBJECT = 0.45
 """Overlap from which two lessons speak of the same thing."""
@@ -27,29 +27,26 @@ _OPPOSED = {("more", "less"), ("less", "more"), ("on", "off"), ("off", "on")}
 
 def overlap(first: str, second: str) -> float:
     """Return the weighted Jaccard overlap, 0..1, of two texts' words."""
-    left, right = _words(first), _words(second)
-    keys = {word for word in left.keys() | right.keys() if not word.startswith("#")}
-    shared = sum(min(left.get(k, 0.0), right.get(k, 0.0)) for k in keys)
-    union = sum(max(left.get(k, 0.0), right.get(k, 0.0)) for k in keys)
+    left, right = kept_words(first), kept_words(second)
+    few, many = sorted((left, right), key=len)
+    shared = sum(min(w, many[k]) for k, w in few.items() if k in many)
+    union = sum(left.values()) + sum(right.values()) - shared
     return shared / union if union else 0.0
 
 
 def opposed(first: str, second: str) -> bool:
     """Tell whether one text forbids what the other advises, or turns it round."""
-    if bool(_NEGATIONS.search(first.lower())) != bool(
-        _NEGATIONS.search(second.lower())
-    ):
+    (negated, left), (other, right) = _stance(first), _stance(second)
+    if negated != other:
         return True
-    left, right = _directions(first), _directions(second)
     return any((a, b) in _OPPOSED for a in left - right for b in right - left)
 
 
 def contradicts(first: Lesson, second: Lesson) -> bool:
     """Tell whether two lessons of one signature advise the opposite on one subject."""
-    if first.signature != second.signature:
+    if first.signature != second.signature or not opposed(first.text, second.text):
         return False
-    alike = overlap(first.text, second.text) >= SAME_SUBJECT
-    return alike and opposed(first.text, second.text)
+    return overlap(first.text, second.text) >= SAME_SUBJECT
 
 
 def contradictions(lessons: list[Lesson]) -> list[tuple[Lesson, Lesson]]:
@@ -58,11 +55,9 @@ def contradictions(lessons: list[Lesson]) -> list[tuple[Lesson, Lesson]]:
     return [(old, new) for old, new in pairs if contradicts(old, new)]
 
 
-@lru_cache(maxsize=4_096)
-def _words(text: str) -> dict[str, float]:
-    return weighted_words(text)
-
-
-def _directions(text: str) -> set[str]:
+@lru_cache(maxsize=8_192)
+def _stance(text: str) -> tuple[bool, frozenset[str]]:
+    """Return whether a text forbids, and the directions it advises."""
     lowered = text.lower()
-    return {name for pattern, name in _OPPOSITES if re.search(pattern, lowered)}
+    names = (name for pattern, name in _OPPOSITES if re.search(pattern, lowered))
+    return bool(_NEGATIONS.search(lowered)), frozenset(names)

@@ -19,7 +19,7 @@ from mendgraph.tools.memory.protocol import Query
 CANDIDATES = 50
 """The best of each leg that take part in the fusion."""
 LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.8, "signature": 0.9}
-CONTRADICTION_DEPTH = 20
+CONTRADICTION_DEPTH = 12
 """Best candidates among which contradictions are looked for."""
 TIE_BREAK = 1e-3
 """Share of the keyword score that decides between equal signatures."""

@@ -66,6 +66,13 @@ def weighted_words(text: str) -> dict[str, float]:
     return words
 
 
+@lru_cache(maxsize=8_192)
+def kept_words(text: str) -> dict[str, float]:
+    """Return the weighted words of a text, topics left out, from a cache."""
+    words = weighted_words(text)
+    return {word: weight for word, weight in words.items() if word[0] != "#"}
+
+
 def _words(text: str) -> Iterator[tuple[str, float]]:
     plain = unicodedata.normalize("NFKC", _SPLIT_CAMEL.sub(" ", text)).lower()
     run: list[str] = []

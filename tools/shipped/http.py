@@ -68,7 +68,8 @@ class HttpTools:
         """Send one HTTP request that may change something; it is never repeated here.
 
         `body` is sent as JSON, `idempotency_key` as the `Idempotency-Key` header.
-        Returns `status`, `headers`, `content_type` and `body`. A status of 400 or more is raised.
+        Returns `status`, `headers`, `content_type` and `body`. A status of 400 or more
+        is raised.
         """
         sent = dict(headers or {})
         if idempotency_key:

@@ -6,7 +6,7 @@ Annotations are the server's word about itself; for a server you do not trust gi
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import PurePath
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mcp.types import Tool, ToolAnnotations
 
 Made = TypeVar("Made")
+Go = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
 LISTING_PAGES = 1_000
 
 
@@ -48,7 +49,7 @@ async def load_mcp(
         ConnectionError: A server cannot be started or reached; the message names it.
     """
     loads = [
-        _load_server(name, _connection(connection), connect_timeout_s, prefixed)
+        _load_server(name, full_connection(connection), connect_timeout_s, prefixed)
         for name, connection in connections.items()
     ]
     toolkit = sum(await asyncio.gather(*loads), Toolkit())
@@ -93,36 +94,59 @@ def _effect(hints: "ToolAnnotations") -> Effect:
 async def _load_server(
     name: str, connection: dict[str, Any], timeout_s: float, prefixed: bool
 ) -> Toolkit:
-    adapters = _adapters()
-    client = adapters.client.MultiServerMCPClient({name: connection})
+    client = adapters().client.MultiServerMCPClient({name: connection})
     try:
         async with asyncio.timeout(timeout_s), client.session(name) as session:
-            found = await _listed(session)
+            found = await listed(session)
     except Exception as error:  # noqa: BLE001 - a server may fail in any way
-        raise ConnectionError(
-            f"MCP server {name!r} ({_where(connection)}) did not answer: "
-            f"{_said(leaf(error), timeout_s)}. Check that it starts on its own"
-        ) from leaf(error)
-    convert = adapters.tools.convert_mcp_tool_to_langchain_tool
-    tools = [
-        _plain_tool(
-            convert(
-                None,
-                tool,
-                connection=connection,
-                server_name=name,
-                tool_name_prefix=prefixed,
-                handle_tool_errors=False,
-            )
-        )
-        for tool in found
-    ]
+        raise unreachable(name, connection, error, timeout_s) from leaf(error)
+    return toolkit_of(name, found, prefixed=prefixed, connection=connection)
+
+
+def unreachable(
+    name: str, connection: Mapping[str, Any], error: BaseException, timeout_s: float
+) -> ConnectionError:
+    """Return one clear error for a server that could not be started or reached."""
+    return ConnectionError(
+        f"MCP server {name!r} ({_where(connection)}) did not answer: "
+        f"{_said(leaf(error), timeout_s)}. Check that it starts on its own"
+    )
+
+
+def toolkit_of(
+    name: str,
+    found: Sequence["Tool"],
+    *,
+    prefixed: bool,
+    session: "ClientSession | None" = None,
+    connection: dict[str, Any] | None = None,
+    go: Go | None = None,
+) -> Toolkit:
+    """Return a server's tools with their policies.
+
+    Args:
+        name: The server's name.
+        found: Its tools as it lists them.
+        prefixed: Put the server's name before each tool's.
+        session: An open session for all calls, or
+        connection: how to open one for each call.
+        go: Runs a call's coroutine elsewhere, such as on the session's own loop.
+    """
+    convert = adapters().tools.convert_mcp_tool_to_langchain_tool
+    options = {
+        "connection": connection,
+        "server_name": name,
+        "tool_name_prefix": prefixed,
+        "handle_tool_errors": False,
+    }
+    tools = [_plain_tool(convert(session, tool, **options), go) for tool in found]
     made = zip(tools, found, strict=True)
     policies = {tool.name: policy_of(source, name) for tool, source in made}
     return Toolkit(tuple(tools), policies)
 
 
-async def _listed(session: "ClientSession") -> list["Tool"]:
+async def listed(session: "ClientSession") -> list["Tool"]:
+    """Return all tools of a server, page after page."""
     found: list[Tool] = []
     cursor: str | None = None
     for _page in range(LISTING_PAGES):
@@ -134,12 +158,13 @@ async def _listed(session: "ClientSession") -> list["Tool"]:
     raise ConnectionError(f"the tool list has no end after {LISTING_PAGES} pages")
 
 
-def _plain_tool(inner: Any) -> BaseTool:
+def _plain_tool(inner: Any, go: Go | None) -> BaseTool:
     """Return the tool with plain data out and, beside `ainvoke`, a working `invoke`."""
 
     async def call(**arguments: Any) -> Any:
         try:
-            content, artifact = await inner.coroutine(**arguments)
+            work = inner.coroutine(**arguments)
+            content, artifact = await (go(work) if go else work)
         except ExceptionGroup as group:
             raise leaf(group) from group
         return plain_output(content, artifact)
@@ -176,7 +201,7 @@ def _said(error: BaseException, timeout_s: float) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _connection(given: Mapping[str, Any]) -> dict[str, Any]:
+def full_connection(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the connection with its transport and the fields the adapter needs."""
     if "transport" in given:
         return dict(given)
@@ -194,7 +219,7 @@ def _where(connection: Mapping[str, Any]) -> str:
     return f"{connection['transport']}, {PurePath(connection['command']).name}"
 
 
-def _adapters() -> Any:
+def adapters() -> Any:
     """Import the adapter, or say which extra brings it."""
     try:
         import langchain_mcp_adapters.client

@@ -1,4 +1,4 @@
-"""SQLite read by tools: opened read-only, and an authorizer lets only reads by.
+"""SQLite read by tools: opened read-only, with an authorizer for the rest.
 
 Source for the action codes: https://sqlite.org/c3ref/c_alter_table.html
 """
@@ -124,26 +124,25 @@ class SqliteDatabase:
                 raise explained from error
 
 
-READS = {
+PASSED = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
+    sqlite3.SQLITE_INSERT,
+    sqlite3.SQLITE_UPDATE,
+    sqlite3.SQLITE_DELETE,
 }
+"""Actions let by. Full-text and R-tree tables prepare writes even when they are read;
+a write that runs is refused by SQLite, for the file is open read-only."""
 ACTIONS = {
-    sqlite3.SQLITE_INSERT: "INSERT",
-    sqlite3.SQLITE_UPDATE: "UPDATE",
-    sqlite3.SQLITE_DELETE: "DELETE",
     sqlite3.SQLITE_ATTACH: "ATTACH",
     sqlite3.SQLITE_PRAGMA: "PRAGMA",
     sqlite3.SQLITE_TRANSACTION: "transaction control",
+    sqlite3.SQLITE_CREATE_TEMP_TABLE: "CREATE TEMP TABLE",
 }
-HARMLESS = {
-    (sqlite3.SQLITE_PRAGMA, "table_info"),
-    (sqlite3.SQLITE_UPDATE, "sqlite_master"),
-}
-"""Reading a virtual table or `json_each` declares its columns by an inner statement
-that is reported as an update of the schema; a real one SQLite refuses by itself."""
+PRAGMAS = {"table_info", "data_version"}
+"""Pragmas that only tell; the second is asked by full-text tables."""
 FUNCTIONS_WITH_EFFECTS = {"load_extension", "writefile", "edit"}
 
 
@@ -151,8 +150,8 @@ def _authorizer(refused: list[str]) -> Callable[..., int]:
     """Return SQLite's callback; what it denies is noted in `refused`."""
 
     def decide(action: int, first: str | None, second: str | None, *_rest: Any) -> int:
-        reads = action in READS and second not in FUNCTIONS_WITH_EFFECTS
-        if reads or (action, first) in HARMLESS:
+        passes = action in PASSED and second not in FUNCTIONS_WITH_EFFECTS
+        if passes or (action == sqlite3.SQLITE_PRAGMA and first in PRAGMAS):
             return sqlite3.SQLITE_OK
         refused.append(
             f"{ACTIONS.get(action, f'action {action}')} {first or ''}".strip()
