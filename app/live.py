@@ -17,7 +17,7 @@ from rich.text import Text
 from mendgraph.closing import closing
 from mendgraph.progress import NEWS, Progress, Row, clean, fold, line, read
 from mendgraph.report.records import RunView
-from mendgraph.report.words import duration, fit, number, plural
+from mendgraph.report.words import duration, fit, plural
 
 FEWEST_ROWS = 5
 OTHER_LINES = 6
@@ -140,7 +140,7 @@ def _headline(progress: Progress) -> Text:
 
 
 def _budget_line(progress: Progress) -> Text:
-    counted = [f"{number(n)} {name}" for name, n in progress.counts.items()]
+    counted = [plural(count, name) for name, count in progress.counts.items()]
     return Text(" · ".join(progress.budgets or counted), style="dim")
 
 

@@ -17,7 +17,7 @@ from mendgraph.state.record import Record
 NEWS = 6
 """Lines of news that are kept."""
 CELLS = 240
-"""Columns of a plain line."""
+"""Columns of the text of a plain line."""
 
 STATES: dict[EventKind, str] = {
     EventKind.STEP_STARTED: "running",
@@ -51,7 +51,7 @@ class Progress(Record):
     now: float = 0.0
     rows: dict[str, Row] = Field(default_factory=dict)
     news: tuple[str, ...] = ()
-    counts: dict[str, float] = Field(default_factory=dict)
+    counts: dict[str, int] = Field(default_factory=dict)
     """Model calls, corrections and calls as the events tell them."""
     budgets: tuple[str, ...] = ()
     status: str = "running"
@@ -83,8 +83,8 @@ def line(event: Event, began: float | None = None) -> str:
     step = clean(event.step_id or "")
     tries = f" #{event.attempt}" if step and event.attempt > 1 else ""
     words = event.event.value.replace("_", " ")
-    told = clean(event.text)
-    return fit(f"{past:>9}  {words:<13}  {step + tries:<14}  {told}", CELLS).rstrip()
+    head = f"{past:>9}  {words:<13}  {step + tries:<14}  "
+    return (head + fit(clean(event.text), CELLS)).rstrip()
 
 
 def fold(progress: Progress, event: Event) -> Progress:
@@ -158,15 +158,15 @@ def _names(value: Any) -> list[str]:
 
 
 COUNTED: dict[EventKind, str] = {
-    EventKind.STEP_STARTED: "calls",
-    EventKind.MODEL_CALLED: "model calls",
-    EventKind.CORRECTION: "corrections",
-    EventKind.REPLANNED: "replans",
+    EventKind.STEP_STARTED: "call",
+    EventKind.MODEL_CALLED: "model call",
+    EventKind.CORRECTION: "correction",
+    EventKind.REPLANNED: "replan",
 }
 """What the events add up to while the run goes on."""
 
 
-def _counts(counts: Mapping[str, float], event: Event) -> dict[str, float]:
+def _counts(counts: Mapping[str, int], event: Event) -> dict[str, int]:
     name = COUNTED.get(event.event)
     return {**counts, name: counts.get(name, 0) + 1} if name else dict(counts)
 

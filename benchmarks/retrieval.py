@@ -134,7 +134,7 @@ class Remembering(HashingEmbeddings):
     """Hashing with its query vectors made beforehand, to time all but the embedding."""
 
     def __init__(self) -> None:
-        super().__init__(256)
+        super().__init__()
         self.made: dict[str, list[float]] = {}
 
     def embed_query(self, text: str) -> list[float]:

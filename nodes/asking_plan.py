@@ -40,7 +40,7 @@ async def ask_for_plan(
     """
     role = "plan" if brief.base is None else "replan"
     version = brief.base.version + 1 if brief.base else 1
-    judged, cut = Judged(None, tuple(problems)), ()
+    judged = Judged(None, tuple(problems))
     for _ in range(1 + re_asks):
         prompt, cut = fitted_plan_prompt(
             brief, approach=approach, problems=judged.problems, previous=previous

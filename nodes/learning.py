@@ -50,6 +50,7 @@ def _snapshot(work: Work, run: Run, *, worked: bool) -> Reflection:
         decision=NextAction.FALLBACK if fallback else NextAction.PATCH,
         observed_issue=facts.message[:400],
         next_action=work.call.why[:300],
+        lesson=work.call.lesson,
         patch=mask_value(dict(work.call.changes)) or None,
         category=verdict.category.value,
         subclass=verdict.subclass.value,

@@ -23,6 +23,7 @@ class Proposal(Record):
 
     changes: dict[str, Any]
     why: str
+    lesson: str = ""
     tool: str | None = None
 
 
@@ -97,7 +98,9 @@ async def checked(work: Work, run: Run, entry: Entry, patch: Patch) -> Proposal 
         return "the proposed call is one that has failed already; it is not repeated"
     tool = entry.name if entry.name != work.tool else None
     why = patch.why or "changed " + ", ".join(masked(patch.arguments, entry.policy))
-    return Proposal(changes=patch.arguments, why=why[:300], tool=tool)
+    return Proposal(
+        changes=patch.arguments, why=why[:300], lesson=patch.lesson[:400], tool=tool
+    )
 
 
 def _base(prepared: Prepared | Observation) -> dict[str, Any]:

@@ -57,8 +57,10 @@ def plan_prompt(
         problems: What must be mended in the last draft.
         previous: That draft, as JSON.
     """
-    asked = {"approach": approach, "problems": problems, "previous": previous}
-    return fitted_plan_prompt(brief, **asked)[0]
+    prompt, _ = fitted_plan_prompt(
+        brief, approach=approach, problems=problems, previous=previous
+    )
+    return prompt
 
 
 def fitted_plan_prompt(

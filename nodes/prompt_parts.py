@@ -121,7 +121,7 @@ def failure_text(failure: Failure) -> str:
         "error_code": facts.error_code,
         "exit_code": facts.exit_code,
         "exceptions": list(facts.exceptions[:3]),
-        "body": clip(facts.body_head or "", VALUE_TOKENS),
+        "body": clip(facts.body_head or "", ERROR_TOKENS),
         "problems": list(facts.problems[:5]),
     }
     known = compact({key: value for key, value in told.items() if value})

@@ -55,17 +55,19 @@ async def _same(work: Work, run: Run, correction: Correction) -> Call | str:
 async def _change(work: Work, run: Run, correction: Correction) -> Call | str:
     """Tier 2: arguments changed by a rule, a strategy, a snapshot, else the model."""
     source = work.state["decision"].get("source")
-    changes, why = correction.changes, correction.reason
+    changes, why, lesson = correction.changes, correction.reason, ""
     if not changes:
         proposal = await propose_patch(work, run)
         if isinstance(proposal, str):
             return proposal
         changes, why, source = proposal.changes, proposal.why, "model"
+        lesson = proposal.lesson
     return work.call.but(
         tier=Tier.TIER2,
         changes={**work.call.changes, **changes},
         wait_s=correction.wait_s,
         why=why[:300],
+        lesson=lesson,
         source=source,
     )
 

@@ -143,6 +143,8 @@ class Patch(Answer):
     arguments: Arguments = Field(default_factory=dict)
     tool: str | None = None
     why: Text = ""
+    lesson: Text = ""
+    """What a planner should know, so that this does not happen again."""
     confidence: Confidence = None
 
 

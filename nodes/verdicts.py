@@ -1,7 +1,10 @@
 """From what the monitor saw to a classified failure: facts enriched, rules asked."""
 
+from pydantic_core import to_json
+
 from mendgraph.nodes.checks import HARD, Verdict, error_inside
 from mendgraph.nodes.classify import classify
+from mendgraph.nodes.prepare import masked
 from mendgraph.nodes.work import Work
 from mendgraph.state.call import Observation
 from mendgraph.state.correction import Trigger
@@ -61,12 +64,19 @@ def of_checks(
         arguments_digest=seen.arguments_digest,
         attempts=len(work.attempts),
         problems=verdict.problems,
+        body_head=to_json(masked_output(work, run, output)).decode()[:500],
     )
     hard = bool(verdict.failed & HARD)
     failure = Failure(
         facts=facts, classification=_of_check(verdict, facts, run, output)
     )
     return (Trigger.HARD if hard else Trigger.SOFT), failure
+
+
+def masked_output(work: Work, run: Run, output: object) -> object:
+    """Return an output as facts and prompts may hold it."""
+    policy = run.deps.registry.get(work.observation.tool).policy
+    return masked(output if isinstance(output, dict) else {"value": output}, policy)
 
 
 def _of_check(

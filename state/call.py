@@ -22,6 +22,8 @@ class Call(Record):
     wait_s: float = 0.0
     timeout_factor: float = 1.0
     why: str = ""
+    lesson: str = ""
+    """What the adviser says a planner should know; kept if the call succeeds."""
     source: str | None = None
     """`rule:ID`, `strategy:ID`, `reflection:ID`, `model`, `person`: who advised it."""
 

@@ -17,8 +17,8 @@ NAMED = re.compile(
 PHRASES = "|".join(
     re.escape(s.phrase)
     for s in HTTPStatus
-    if s is HTTPStatus.ACCEPTED or s.value >= 300
-)  # noqa: PLR2004
+    if s is HTTPStatus.ACCEPTED or s >= HTTPStatus.MULTIPLE_CHOICES
+)
 STATUS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -208,7 +208,7 @@ STRERROR = tuple(
 )
 FINISH = re.compile(r"(?:finish|stop)_?[rR]eason[\"']?\s*[:=]\s*[\"']?(\w+)")
 BODY = re.compile(
-    r"\[(?:[^\[\]]*?\b)?(?:body|page(?: says)?|response|content)\W+(.*?)'?\]", re.DOTALL
+    r"\[(?:[^\[\]]*?\b)?(?:body|page(?: says)?|response|content)[\s:='\"]+(.*?)'?\]", re.DOTALL
 )
 CONTENT_TYPE = re.compile(
     r"content-?type[\"']?\s*[:=]\s*[\"']?([\w.+-]+/[\w.+-]+)", re.IGNORECASE

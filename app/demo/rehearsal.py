@@ -87,7 +87,12 @@ def _patch(prompt: str) -> dict[str, Any]:
     fault = find_fault(prompt)
     if fault is None:
         return {"arguments": {}, "why": LIMITS, "confidence": 0.0}
-    return {"arguments": fault.patch, "why": fault.hypothesis, "confidence": 0.85}
+    return {
+        "arguments": fault.patch,
+        "why": fault.lesson,
+        "lesson": fault.lesson,
+        "confidence": 0.85,
+    }
 
 
 def _reflect(prompt: str) -> dict[str, Any]:

@@ -4,29 +4,37 @@ Everything is decided from the words of the prompt; nothing is known beforehand 
 step fails.
 """
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from mendgraph.state.record import Record
 
 SYNTAX = re.compile(r'syntax error at or near "(?P<word>\w+)"')
-SQL = re.compile(r'"sql"\s*:\s*"(?P<sql>(?:[^"\\]|\\.)*)"')
+SQL = re.compile(r"""["']sql["']\s*:\s*(?P<sql>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
+"""A statement in JSON or in Python's notation."""
+EMPTY = re.compile(r"\b0 bytes|no rows|file is empty")
+TEMPLATE = re.compile(r'"template"\s*:\s*(?P<types>\{[^{}]*\})')
+NUMBER = r"""["']{column}["']\s*:\s*(?P<value>-?\d+(?:\.\d+)?)\b"""
 MISMATCH = re.compile(
     r"column '(?P<column>\w+)': (?P<found>\w+), template says (?P<wanted>\w+)"
 )
 STEP_OF_CODEGEN = re.compile(r"\bs\d+\b(?=\.sql\b)")
 
 QUOTE_LESSON = (
-    "A column whose name is a reserved word must be quoted in SQL: "
+    "Reserved words need quotes as column names: "
     "call sql_codegen with quote_identifiers=true."
 )
 CAST_LESSON = (
-    "When the values are not of the CSV template's types, csv_writer leaves rows out: "
-    "call it with on_mismatch=cast."
+    "Template types must fit the values: call csv_writer with on_mismatch=cast."
 )
-KNOWS_QUOTING = re.compile(r"quote_identifiers\s*=\s*true", re.IGNORECASE)
+KNOWS_QUOTING = re.compile(
+    r"quote_identifiers\s*=\s*true|quote the reserved word", re.IGNORECASE
+)
+"""Its own words, and those of the shipped strategy for the same fault."""
 KNOWS_CASTING = re.compile(r"on_mismatch\s*=\s*['\"]?cast", re.IGNORECASE)
 
 
@@ -68,16 +76,32 @@ def quoted(sql: str, word: str) -> str:
     return bare.sub(lambda match: match[1] or f'"{match[0]}"', sql)
 
 
-def _template_fault(text: str) -> Finding | None:
+def _told_mismatch(text: str) -> Finding | None:
+    """Find the mismatch in the words of the CSV tool's own output."""
     found = MISMATCH.search(text)
-    if not found:
+    return (
+        _mismatch(found["column"], found["found"], found["wanted"]) if found else None
+    )
+
+
+def _seen_mismatch(text: str) -> Finding | None:
+    """Find it by comparing the template with a row, where the result was empty."""
+    template = TEMPLATE.search(text)
+    if not template or not EMPTY.search(text):
         return None
-    column, is_now, wanted = found["column"], found["found"], found["wanted"]
+    for column, wanted in json.loads(template["types"]).items():
+        value = re.search(NUMBER.format(column=re.escape(column)), text)
+        if wanted == "string" and value:
+            return _mismatch(column, "number", wanted)
+    return None
+
+
+def _mismatch(column: str, found: str, wanted: str) -> Finding:
     return Finding(
         patch={"on_mismatch": "cast"},
         subclass="parse_error",
         issue="the CSV file is empty although the call succeeded",
-        hypothesis=f"column {column} holds {is_now} values, its template asks {wanted}",
+        hypothesis=f"column {column} holds {found} values, its template asks {wanted}",
         lesson=CAST_LESSON,
         probes=({"expression": "output.skipped > 0", "confirms": 0},),
     )
@@ -118,14 +142,13 @@ def _other_world(step: str | None) -> dict[str, Any] | None:
 
 def _statements(text: str) -> Iterator[str]:
     for found in SQL.finditer(text):
-        try:
-            yield json.loads(f'"{found["sql"]}"')
-        except json.JSONDecodeError:
-            continue
+        with suppress(ValueError, SyntaxError):
+            yield ast.literal_eval(found["sql"])
 
 
 READERS: tuple[Callable[[str], Finding | None], ...] = (
-    _template_fault,
+    _told_mismatch,
+    _seen_mismatch,
     _reserved_word_fault,
 )
 """Later steps first: a prompt may still show how an earlier step was mended."""

@@ -131,7 +131,7 @@ def test_two_servers_with_equal_tools_need_prefixes():
 
 
 def test_kept_sessions_serve_all_calls_from_one_process(tmp_path):
-    """State in the server survives between calls, from any loop, past a cancelled call."""
+    """State survives between calls, from any loop, also past a cancelled call."""
     with mcp_sessions(CONNECTION) as kit:
         first = kit["process"].invoke({})["pid"]
         assert asyncio.run(kit["process"].ainvoke({}))["pid"] == first
@@ -156,7 +156,7 @@ def test_kept_sessions_that_cannot_start_are_one_clear_error():
     """The failure comes out of the block's start."""
     broken = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
     with (
-        pytest.raises(ConnectionError, match="'shop'.*closed"),
+        pytest.raises(ConnectionError, match=r"'shop'.*closed"),
         mcp_sessions({"shop": broken}),
     ):
         pytest.fail("it must not open")

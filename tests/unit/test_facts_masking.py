@@ -76,7 +76,7 @@ def test_values_keep_their_shape():
 
 def test_named_arguments_are_hidden_too():
     """A policy can name further secret arguments, in any case."""
-    assert {"Card": MASK, "n": 1} == mask_value({"Card": "4242", "n": 1}, ["card"])
+    assert mask_value({"Card": "4242", "n": 1}, ["card"]) == {"Card": MASK, "n": 1}
 
 
 def test_names_of_secrets_are_known():
@@ -91,7 +91,11 @@ def test_masking_twice_changes_nothing_more(text):
     assert mask(text) == mask(mask(text))
 
 
-@given(st.lists(st.sampled_from("the a row table user asked for fast".split())))
+@given(
+    st.lists(
+        st.sampled_from(["the", "a", "row", "table", "user", "asked", "for", "fast"])
+    )
+)
 def test_plain_prose_is_never_masked(words):
     """Prose without a secret's name or form comes back as it was."""
     text = " ".join(words)

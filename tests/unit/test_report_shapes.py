@@ -1,7 +1,7 @@
 """Places in pixels: layout, axis, lanes, and how numbers and texts are cut."""
 
 import runpy
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,7 @@ def test_edges_go_forward_from_border_to_border() -> None:
 def test_a_long_chain_takes_the_direction_that_fits() -> None:
     """Forty steps in a row run down the page instead of far to the right."""
     ids = [f"n{number}" for number in range(40)]
-    placed = arrange(ids, list(zip(ids, ids[1:], strict=False)), 1_100)
+    placed = arrange(ids, list(pairwise(ids)), 1_100)
     assert placed.width <= 1_100
 
 
@@ -124,7 +124,7 @@ def test_no_two_bars_share_a_place(name) -> None:
         rows.setdefault(shape.y, []).append(shape)
     for row in rows.values():
         row.sort(key=lambda shape: shape.x)
-        for left, right in zip(row, row[1:], strict=False):
+        for left, right in pairwise(row):
             assert left.x + left.width <= right.x
             assert left.text_x + words.cells(left.text) * 6.6 <= right.x
     assert len(shapes) == len(run.bars) + len(run.thoughts)

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from mendgraph.demo.codegen import sql_codegen
-from mendgraph.demo.plan import TASK, pvuv_plan
+from mendgraph.demo.plan import CSV_TEMPLATE, TASK, pvuv_plan
 from mendgraph.demo.rehearsal import LABEL, RehearsalModel
 from mendgraph.demo.rehearsal_faults import CAST_LESSON, QUOTE_LESSON, quoted
 from mendgraph.demo.tools import demo_toolkit
@@ -143,6 +143,26 @@ def test_an_empty_file_by_its_template_is_cast():
         assert draft.patch == {"on_mismatch": "cast"}
         assert draft.subclass == "parse_error"
         assert draft.lesson == CAST_LESSON
+
+
+def test_the_mismatch_is_also_seen_in_template_and_rows():
+    """Without the tool's own words, template, a row and the empty file decide."""
+    step = json.dumps({"id": "s5", "inputs": {"template": CSV_TEMPLATE}})
+    rows = "s4: {'rows': [{'hour': '2026-01-01T00:00:00', 'pv': 27, 'uv': 27}]}"
+    problem = "the file has 0 bytes; at least 1 were expected"
+    expected = {"on_mismatch": "cast"}
+    assert say("patch", f"{step}\n{problem}\n{rows}")["arguments"] == expected
+    as_text = rows.replace("27", "'27'")
+    assert say("patch", f"{step}\n{problem}\n{as_text}")["arguments"] == {}
+    assert say("patch", f"{step}\n{rows}")["arguments"] == {}
+
+
+def test_sql_in_python_notation_is_read_as_well():
+    """Outputs of upstream steps come as Python writes them."""
+    upstream = f"s3: { ({'sql': BARE, 'generated_by': 'template'})!r}"
+    expected = {"sql": BARE.replace("when", '"when"')}
+    found = say("patch", f"{SYNTAX_ERROR}\n{upstream}")["arguments"]
+    assert found == expected
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def connection(
     """
     ways = {
         "path": Connection(lambda: _folder(str(path)), _close),
-        "host": Connection(lambda: _server(str(host), port), _close),
+        "host": Connection(lambda: _server(str(host), port), _hang_up),
         "client": Connection(lambda: client, lambda _: None),
     }
     given = {"path": path, "host": host, "client": client}
@@ -46,6 +46,14 @@ def _server(host: str, port: int) -> Any:
 
 def _close(client: Any) -> None:
     client.close()
+
+
+def _hang_up(client: Any) -> None:
+    """Close a client of a server; Chroma itself leaves its HTTP connections open."""
+    session = getattr(getattr(client, "_server", None), "_session", None)
+    client.close()
+    if session is not None:
+        session.close()
 
 
 def _settings() -> Any:

@@ -40,8 +40,10 @@ class SweepReport(Record):
 class Memory(Protocol):
     """Long-term memory of lessons. No method raises because storage is down."""
 
-    problems: list[str]
-    """What is wrong with the storage, each thing said once."""
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with the storage, each thing said once."""
+        ...
 
     async def remember(self, lesson: Lesson) -> None:
         """Keep a lesson; the same id replaces the one before."""

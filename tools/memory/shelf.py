@@ -122,14 +122,11 @@ class Shelf:
 
     def nearest(self, text: str, limit: int) -> dict[str, float]:
         """Return id → cosine similarity of the lessons nearest to a text."""
-        held = self._vectors.count()
-        if not held:
-            return {}
         vector = self._embedder.query(text)
         try:
             found = self._vectors.query(
                 query_embeddings=[vector],
-                n_results=min(limit, held),
+                n_results=limit,
                 include=["distances"],
             )
         except Exception as error:  # noqa: BLE001 (its class differs by client)

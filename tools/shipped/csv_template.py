@@ -8,7 +8,7 @@ ColumnType = Literal["string", "integer", "number", "boolean"]
 OnMismatch = Literal["skip", "cast", "error"]
 
 SHOWN = 5
-"""Mismatches kept in words; the rest is only counted."""
+"""Kinds of mismatch kept in words; every row is counted."""
 
 
 def _is_integer(value: Any) -> bool:
@@ -64,7 +64,8 @@ class Template:
     types: Mapping[str, ColumnType]
     on_mismatch: OnMismatch
     skipped: int = 0
-    mismatches: list[str] = field(default_factory=list)
+    first: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Column and type found → the first such mismatch in words."""
 
     def fitting(
         self, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
@@ -109,8 +110,10 @@ class Template:
 
     def _skip(self, index: int, wrong: list[str], row: dict[str, Any]) -> None:
         self.skipped += 1
-        if len(self.mismatches) < SHOWN:
-            self.mismatches += [self._say(index, name, row[name]) for name in wrong]
+        kinds = {(name, type(row[name]).__name__): name for name in wrong}
+        for kind, name in kinds.items():
+            if kind not in self.first and len(self.first) < SHOWN:
+                self.first[kind] = self._say(index, name, row[name])
 
     def _cast(self, index: int, wrong: list[str], row: dict[str, Any]) -> list[Any]:
         for name in wrong:

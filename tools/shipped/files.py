@@ -57,12 +57,10 @@ class FileTools:
         written = write_csv(
             target, names, [fitting], encoding=encoding, header_always=False
         )
-        return {
-            **written,
-            "skipped": strict.skipped,
-            "mismatches": strict.mismatches,
-            "left_out_columns": [name for name in _columns(rows) if name not in names],
-        }
+        missing = [name for name in _columns(rows) if name not in names]
+        told = {"skipped": strict.skipped, "mismatches": list(strict.first.values())}
+        # What went wrong comes first: digests of outputs keep their beginning.
+        return {**told, **written, "left_out_columns": missing}
 
     def csv_reader(
         self,

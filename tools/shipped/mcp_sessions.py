@@ -7,7 +7,7 @@ the loop that opened it only; calls come from any thread and any loop.
 import asyncio
 from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from threading import Thread
 from typing import Any
 
@@ -80,9 +80,11 @@ class _Host:
                 self.ready.set_exception(leaf(error))
 
     def close(self) -> None:
-        """End `serve`, from any thread; after a failed start there is nothing to end."""
-        if self._loop and self._end and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._end.set)
+        """End `serve`, from any thread; when it has ended already, do nothing."""
+        if self._loop and self._end:
+            # A loop that closed by itself refuses the call, and then all is done.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._end.set)
 
     async def _open_all(self, stack: AsyncExitStack) -> Toolkit:
         toolkit = Toolkit()
