@@ -27,7 +27,7 @@ test: lint types test-all  ## Install and check everything: lint, types, all tes
 lint: $(VENV)/.test  ## Style, formatting and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
+	PYTHONPATH=.typing $(BIN)/lint-imports
 
 types: $(VENV)/.test  ## mypy, strict
 	$(BIN)/mypy

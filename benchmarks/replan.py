@@ -12,7 +12,7 @@ import itertools
 import json
 import platform
 import sys
-from dataclasses import dataclass
+import tempfile
 from typing import Any
 
 from langgraph.store.memory import InMemoryStore
@@ -25,106 +25,50 @@ from mendgraph.state.lesson import Found, Lesson, NextAction, Reflection
 from mendgraph.state.limits import Limits, Spent
 from mendgraph.state.outcome import ExecutionSummary, StepRecord
 from mendgraph.state.plan import Plan
-from mendgraph.state.policy import ToolPolicy
 from mendgraph.tools.board import Board
 from mendgraph.tools.doubles.scripted import ScriptedModel
+from mendgraph.tools.knowledge import KnowledgeBook
 from mendgraph.tools.models.capabilities import CapabilityBook
 from mendgraph.tools.models.reasoner import Reasoner
 from mendgraph.tools.registry import Registry, make_registry
 from mendgraph.tools.run import Deps, Run
+from mendgraph.tools.shipped.files import file_tools
+from mendgraph.tools.shipped.http import http_tools
+from mendgraph.tools.shipped.sql_sqlite import sqlite_tools
 from mendgraph.tools.vault import Vault
 
 SIZES = (10, 20, 50, 100)
 TASK = (
-    "Read the user behaviour logs of the last month from PostgreSQL, count page views "
+    "Read the user behaviour logs of the last month from the database, count page views "
     "and visitors by hour and region, compare them with the month before, and write "
     "one CSV file for each region and a summary for the sales team."
 )
-CONSTRAINTS = ("do not use drop_table", "figures are rounded to two decimals")
+CONSTRAINTS = ("do not use http_request", "figures are rounded to two decimals")
 
 
-@dataclass(frozen=True)
-class Tool:
-    """A tool of the benchmark: name, arguments, purpose, kind of effect."""
-
-    name: str
-    arguments: str
-    purpose: str
-    effect: str = "read"
-
-
-TOOLS = (
-    Tool("postgres_ping", "dsn: str", "Check that the database answers."),
-    Tool(
-        "postgres_query",
-        "sql: str, params: list[str] | None = None, limit: int = 1000",
-        "Run one read-only SQL statement and give its rows, with a row limit.",
-    ),
-    Tool(
-        "postgres_batch_query",
-        "sql: str, batch_size: int = 500, max_batches: int = 100",
-        "Run a long SELECT with a server-side cursor, batch by batch.",
-    ),
-    Tool(
-        "describe_table",
-        "table: str, schema_name: str = 'public'",
-        "Give the columns of a table with types and whether they may be null.",
-    ),
-    Tool(
-        "aggregate",
-        "rows: list[dict], by: list[str], measures: list[str]",
-        "Group rows and sum, count or average the measures of each group.",
-    ),
-    Tool(
-        "join_rows",
-        "left: list[dict], right: list[dict], on: list[str], how: str = 'inner'",
-        "Join two lists of rows on equal fields.",
-    ),
-    Tool(
-        "http_get",
-        "url: str, headers: dict | None = None, timeout_s: float = 10.0",
-        "Fetch a URL and give status, headers and body.",
-    ),
-    Tool(
-        "csv_writer",
-        "path: str, rows: list[dict], columns: list[str] | None = None",
-        "Write rows to a CSV file; gives path, bytes and rows written.",
-        "write",
-    ),
-    Tool(
-        "send_mail",
-        "to: str, subject: str, body: str",
-        "Send a mail to one address.",
-        "irreversible",
-    ),
-    Tool("drop_table", "table: str", "Delete a table.", "irreversible"),
-)
-
-
-def registry() -> Registry:
-    """Return the benchmark's tools; none of them is ever called."""
-    functions = []
-    for tool in TOOLS:
-        scope: dict[str, Any] = {}
-        source = f"def {tool.name}({tool.arguments}) -> dict:\n    '''{tool.purpose}'''"
-        exec(source, scope)  # noqa: S102  our own text, to get real signatures
-        functions.append(scope[tool.name])
-    policies = {tool.name: ToolPolicy(effect=tool.effect) for tool in TOOLS}
-    return make_registry(functions, policies)
+def registry(folder: str) -> Registry:
+    """Return the package's own tools for SQL, files and HTTP; none is ever called."""
+    kit = (
+        sqlite_tools(f"{folder}/logs.db", root=folder)
+        + file_tools(folder)
+        + http_tools("http://127.0.0.1:9")
+    )
+    return make_registry(kit.tools, kit.policies)
 
 
 def step(number: int, needs: list[int]) -> dict[str, Any]:
     """Return a step that reads, aggregates or writes, by its number."""
     rows = f"{{{{ s{needs[-1]}.rows }}}}" if needs else []
+    query = f"SELECT region, hour, uid FROM log_{number}"  # noqa: S608  never run
     made = (
-        ("postgres_query", {"sql": f"SELECT region, hour, uid FROM log_{number}"}),
-        ("aggregate", {"rows": rows, "by": ["hour", "region"], "measures": ["pv"]}),
+        ("sqlite_query", {"sql": query, "max_rows": 5_000}),
         ("csv_writer", {"path": f"out/report_{number}.csv", "rows": rows}),
+        ("sqlite_batch_query", {"sql": query, "aggregate": {"group_by": ["hour"]}}),
     )
     tool, inputs = made[number % len(made)] if needs else made[0]
     return {
         "id": f"s{number}",
-        "description": f"{tool} for part {number} of the monthly comparison",
+        "description": f"{PURPOSES[tool]} of part {number} for the comparison",
         "tool": tool,
         "inputs": inputs,
         "dependencies": [f"s{i}" for i in needs],
@@ -134,12 +78,20 @@ def step(number: int, needs: list[int]) -> dict[str, Any]:
     }
 
 
+PURPOSES = {
+    "sqlite_query": "read the views",
+    "csv_writer": "write the rows",
+    "sqlite_batch_query": "count visitors by hour",
+}
+SHAPES = {"chain": (1,), "braid": (3, 1), "branches": (4,)}
+"""How far back a step reads."""
+
+
 def plan_of(size: int, shape: str) -> Plan:
-    """Return a chain, or a braid in which a step reads the two before it."""
+    """Return a chain, a braid of two strands, or four branches side by side."""
     steps = []
     for number in range(1, size + 1):
-        back = {"chain": [1], "braid": [3, 1], "branches": [4]}[shape]
-        needs = sorted({number - distance for distance in back if number > distance})
+        needs = [number - back for back in SHAPES[shape] if number > back]
         steps.append(step(number, needs))
     return Plan.model_validate({"goal": TASK, "steps": steps})
 
@@ -151,7 +103,7 @@ def failure() -> Failure:
         facts=FailureFacts(
             message=message,
             sqlstate="42601",
-            exceptions=("psycopg.errors.SyntaxError",),
+            exceptions=("sqlite3.OperationalError",),
         ),
         classification=Classification(
             category="execution_error",
@@ -159,8 +111,8 @@ def failure() -> Failure:
             transient=False,
             reaction="adjust_params",
             confidence=0.9,
-            reason="SQLSTATE 42601 is a syntax error",
-            rule="sqlstate",
+            reason="a syntax error cannot pass by waiting",
+            rule="syntax",
         ),
     )
 
@@ -176,7 +128,7 @@ def reflection(step_id: str) -> Reflection:
         next_action="describe the table first and select from its real columns",
         category="plan_error",
         subclass="missing_step",
-        signature="plan_error:missing_step:postgres_query",
+        signature="plan_error:missing_step:sqlite_query",
     )
 
 
@@ -196,49 +148,78 @@ def record(plan: Plan, number: int, failed: int) -> StepRecord:
     )
 
 
+LESSONS = (
+    (
+        "Quote column names that are reserved words, such as timestamp.",
+        'syntax error at or near "timestamp" in an aggregate over the log table',
+        "describe the table first and quote every column of the statement",
+    ),
+    (
+        "Read large tables in batches; one SELECT over all rows ran out of memory.",
+        "MemoryError after 40 s while the logs of a quarter were read",
+        "use the batch query with an aggregate instead of the plain query",
+    ),
+    (
+        "Give the CSV writer a template, or numbers are left out of the file.",
+        "the file was there and had 0 bytes although 5,000 rows were given",
+        "cast integers to text before writing and check size_bytes afterwards",
+    ),
+    (
+        "Describe a table before the first query on it; columns were renamed in May.",
+        "no such column: uid",
+        "compare the schema fingerprint with the one of the last run",
+    ),
+    (
+        "Aggregate in SQL rather than in memory for more than 100,000 rows.",
+        "the step took 90 s where 2 s were expected",
+        "GROUP BY hour and region in the statement itself",
+    ),
+)
+"""(what to do, symptom, strategy)."""
+
+
 def lessons() -> tuple[Found, ...]:
     """Return the five lessons memory gives a planner."""
-    texts = (
-        "Quote PostgreSQL column names that are reserved words, such as timestamp.",
-        "Read large tables with a cursor in batches; a plain SELECT ran out of memory.",
-        "Write numbers as text for the CSV template, or the file stays empty.",
-        "Describe a table before the first query on it; columns were renamed in May.",
-        "Aggregate in SQL rather than in memory when more than 100,000 rows are read.",
-    )
+    kind = {"category": "execution_error", "subclass": "param_error"}
     return tuple(
         Found(
             lesson=Lesson(
                 id=f"lesson-{number}",
                 text=text,
-                issue="a step of a report failed at its first try",
-                signature="execution_error:param_error:postgres_query",
-                tool="postgres_query",
-                category="execution_error",
-                subclass="param_error",
+                issue=issue,
+                strategy=strategy,
+                signature="execution_error:param_error:sqlite_query",
+                tool="sqlite_query",
                 created_at=0.0,
+                **kind,
             ),
             score=1.0 / number,
         )
-        for number, text in enumerate(texts, start=1)
+        for number, (text, issue, strategy) in enumerate(LESSONS, start=1)
     )
 
 
-KNOWLEDGE = "\n".join(
-    f"{tool.name}: {97 - number} % of calls succeed, median {120 + 40 * number} ms"
-    for number, tool in enumerate(TOOLS)
-)
+def knowledge(tools: Registry) -> str:
+    """Return what the knowledge book says after twenty calls of each tool."""
+    numbers = itertools.count()
+    book = KnowledgeBook(InMemoryStore(), lambda: 0.0, lambda: str(next(numbers)))
+    for name in tools.names:
+        for number in range(20):
+            book.observe(name, 100.0 + 15 * number, ok=number != 7)
+        book.note_error(name, f"env_error:network_error:{name}", "connection reset")
+    return book.describe(tools.names)
 
 
 async def _no_sleep(_seconds: float) -> None:
     return None
 
 
-def run_with(answer: dict[str, Any]) -> Run:
+def run_with(answer: dict[str, Any], tools: Registry) -> Run:
     """Return a run whose model, a scripted double, gives this answer."""
     store, numbers, limits = InMemoryStore(), itertools.count(), Limits()
     model = ScriptedModel(script=[answer])
     deps = Deps(
-        registry=registry(),
+        registry=tools,
         limits=limits,
         reasoner=Reasoner(
             [model], clock=lambda: 0.0, sleep=_no_sleep, book=CapabilityBook()
@@ -262,7 +243,7 @@ def run_with(answer: dict[str, Any]) -> Run:
     )
 
 
-def replanned(size: int, shape: str) -> tuple[int, int, int]:
+def replanned(size: int, shape: str, tools: Registry) -> tuple[int, int, int]:
     """Return the prompt tokens of a local and a global replan, and the cone's size."""
     plan = plan_of(size, shape)
     failed = round(size * 0.6)
@@ -275,7 +256,7 @@ def replanned(size: int, shape: str) -> tuple[int, int, int]:
         **plan.step(name).model_dump(mode="json", exclude_defaults=True),
         "id": f"s{size + 1}",
         "replaces": name,
-        "tool": "postgres_query",
+        "tool": "sqlite_query",
         "inputs": {"sql": 'SELECT "timestamp", region FROM log'},
     }
     local = MendBrief(
@@ -292,7 +273,7 @@ def replanned(size: int, shape: str) -> tuple[int, int, int]:
         task=TASK,
         constraints=CONSTRAINTS,
         lessons=lessons(),
-        knowledge=KNOWLEDGE,
+        knowledge=knowledge(tools),
         base=plan,
         records=known,
         done=frozenset(done),
@@ -300,8 +281,8 @@ def replanned(size: int, shape: str) -> tuple[int, int, int]:
         reflection=reflection(name),
     )
     fresh = [{**step(size + 1, []), "id": f"s{size + 1}"}]
-    near = run_with({"replace": [mended], "constraint_answers": answers})
-    far = run_with({"steps": fresh, "keep": [], "constraint_answers": answers})
+    near = run_with({"replace": [mended], "constraint_answers": answers}, tools)
+    far = run_with({"steps": fresh, "constraint_answers": answers}, tools)
     first = asyncio.run(draft_patch(local, near))
     second = asyncio.run(draft_plan(whole, far))
     if first.plan is None or second.plan is None:
@@ -320,9 +301,10 @@ def main() -> None:
     )
     print("mendgraph.state.tokens, the model is a scripted double\n")
     print(f"{'shape':<10}{'steps':>6}{'cone':>6}{'local':>8}{'global':>8}{'ratio':>8}")
-    for shape in ("chain", "braid", "branches"):
-        for size in sizes:
-            local, whole, affected = replanned(size, shape)
+    with tempfile.TemporaryDirectory() as folder:
+        tools = registry(folder)
+        for shape, size in itertools.product(SHAPES, sizes):
+            local, whole, affected = replanned(size, shape, tools)
             ratio = round(local / whole, 3)
             print(f"{shape:<10}{size:>6}{affected:>6}{local:>8}{whole:>8}{ratio:>8}")
             worst = max(figures.get(f"ratio_{size}", 0.0), ratio)

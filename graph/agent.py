@@ -51,7 +51,7 @@ class MendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         thread = self._guarded(config)
         with hold(self.held.lease, thread) if thread else nullcontext():
             if thread and _resumes(input):
-                check_answers(input, self.get_state(_only_thread(config)))
+                check_answers(input, self.get_state(only_thread(config)))
             yield from super().stream(input, config, **options)
 
     async def astream(
@@ -66,7 +66,7 @@ class MendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         thread = self._guarded(config)
         async with ahold(self.held.lease, thread) if thread else nullcontext():
             if thread and _resumes(input):
-                check_answers(input, await self.aget_state(_only_thread(config)))
+                check_answers(input, await self.aget_state(only_thread(config)))
             async for part in super().astream(input, config, **options):
                 yield part
 
@@ -88,7 +88,7 @@ def _resumes(input: Any) -> bool:
     return isinstance(input, Command) and input.resume is not None
 
 
-def _only_thread(config: RunnableConfig | None) -> RunnableConfig:
+def only_thread(config: RunnableConfig | None) -> RunnableConfig:
     settings = (config or {}).get("configurable") or {}
     kept = {k: v for k, v in settings.items() if k in {"thread_id", "checkpoint_ns"}}
     return {"configurable": kept}

@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import get_runtime
 
+from mendgraph.graph.settings import settled
 from mendgraph.nodes.internal import internal_failure
 from mendgraph.state.limits import Spent
 from mendgraph.tools.board import SUSPENDED
@@ -106,6 +107,7 @@ def _with_spent(update: dict[str, Any], meter: Spent) -> dict[str, Any]:
 async def open_run(deps: Deps, state: Mapping[str, Any], config: RunnableConfig) -> Run:
     """Return a node call's view of the world."""
     runtime = get_runtime()
+    deps = await settled(deps, runtime.context)
     store = runtime.store or deps.store
     settings = config.get("configurable") or {}
     task_id = str(state.get("task_id") or deps.new_id())

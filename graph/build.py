@@ -116,6 +116,7 @@ def create_mend_agent(
         seeded=seeded,
         learn=learn,
         paths=paths,
+        spawn=_spawn,
     )
     return _compiled(deps, opened, checkpointer, held_store, name)
 
@@ -134,6 +135,11 @@ def _compiled(
     parts = {k: v for k, v in compiled.__dict__.items() if k != "__orig_class__"}
     graph = MendGraph(held=Held(deps=deps, lease=lease, opened=opened), **parts)
     return graph.with_config(max_concurrency=THREADS_AT_ONCE)
+
+
+def _spawn(deps: Deps) -> Any:
+    """Return the graph of a sub-task; it shares its parent's checkpoints."""
+    return plan_loop(deps).compile(name="subtask")
 
 
 def _reasoner(

@@ -6,6 +6,7 @@ from langgraph.graph import END, START, StateGraph
 
 from mendgraph.graph.bind import Bound
 from mendgraph.graph.routes import plan_route
+from mendgraph.graph.settings import RunSettings
 from mendgraph.graph.step_loop import step_loop
 from mendgraph.nodes.clarify import clarify
 from mendgraph.nodes.finish import finish
@@ -21,7 +22,10 @@ Builder = StateGraph[Any, Any, Any, Any]
 def plan_loop(deps: Deps) -> Builder:
     """Return the uncompiled graph of both loops."""
     builder: Builder = StateGraph(
-        MendState, input_schema=MendInput, output_schema=MendOutput
+        MendState,
+        context_schema=RunSettings,
+        input_schema=MendInput,
+        output_schema=MendOutput,
     )
     for name, node in (
         ("think", think),

@@ -95,6 +95,6 @@ def payload(
 def _read_by(step: Step, known: frozenset[str]) -> set[str]:
     fallback = step.fallback.inputs if step.fallback else {}
     rules = [r for r in (step.precondition_rule, step.validation_rule) if r]
-    found = [e.step_references(known) for e in expressions([step.inputs, fallback])]
+    found = [e.step_references(known) for e in expressions([step.templates, fallback])]
     found += [compile_rule(rule).step_references(known) for rule in rules]
     return set().union(*found)

@@ -29,12 +29,7 @@ def step_loop(deps: Deps) -> StepGraph:
         builder.add_node(name, BoundStep(name, node, deps))
     builder.add_edge(START, "execute")
     builder.add_edge("execute", "monitor")
-    ahead = {"retry_tier": "retry_tier", "reflect": "reflect", END: END}
-    builder.add_conditional_edges("monitor", step_route, ahead)
-    builder.add_conditional_edges(
-        "reflect", step_route, {"retry_tier": "retry_tier", END: END}
-    )
-    builder.add_conditional_edges(
-        "retry_tier", retry_route, {"execute": "execute", "reflect": "reflect"}
-    )
+    builder.add_conditional_edges("monitor", step_route, ["retry_tier", "reflect", END])
+    builder.add_conditional_edges("reflect", step_route, ["retry_tier", END])
+    builder.add_conditional_edges("retry_tier", retry_route, ["execute", "reflect"])
     return builder.compile(name="step")

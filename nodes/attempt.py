@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from mendgraph.nodes.prepare import Prepared, masked, refused
+from mendgraph.nodes.subtask import run_subtask
 from mendgraph.nodes.work import RETRIES, Work
 from mendgraph.state.call import Observation
 from mendgraph.state.events import EventKind
@@ -12,7 +13,7 @@ from mendgraph.state.limits import Exhausted
 from mendgraph.state.outcome import Tier
 from mendgraph.state.policy import ToolPolicy
 from mendgraph.tools.call import Called, call_tool
-from mendgraph.tools.registry import Entry
+from mendgraph.tools.registry import SUBTASK, Entry
 from mendgraph.tools.run import Run
 
 TIER_METERS: dict[Tier, str] = {
@@ -41,16 +42,29 @@ async def attempt(
         tier=work.call.tier.value,
     )
     async with _turn(work, run, policy):
-        called = await call_tool(
-            entry,
-            prepared.arguments,
-            timeout_s=_timeout(work, policy),
-            clock=run.deps.clock,
-            config=run.config,
-            idempotency_key=idempotency_key,
-        )
+        called = await _carry_out(work, prepared, run, idempotency_key)
     await _record_health(run, policy, called)
     return await observe(work, prepared, run, entry, called)
+
+
+async def _carry_out(
+    work: Work, prepared: Prepared, run: Run, idempotency_key: str | None
+) -> Called:
+    """Call the tool, or run the sub-task the step stands for."""
+    entry, limit = (
+        run.deps.registry.get(prepared.tool),
+        _timeout(work, work.policy(run)),
+    )
+    if entry.name == SUBTASK:
+        return await run_subtask(work, prepared, run, timeout_s=limit)
+    return await call_tool(
+        entry,
+        prepared.arguments,
+        timeout_s=limit,
+        clock=run.deps.clock,
+        config=run.config,
+        idempotency_key=idempotency_key,
+    )
 
 
 def _count(work: Work, run: Run) -> None:

@@ -18,6 +18,7 @@ from mendgraph.nodes.prompt_parts import (
     lesson_item,
     numbered,
     reflection_text,
+    short_signature,
     signature,
     step_brief,
     step_json,
@@ -32,8 +33,10 @@ from mendgraph.state.plan import Plan
 TRIES = 4
 """Times the context is built again when fences made it longer than allowed."""
 FLOOR = 200
-STAGES_TOKENS = 250
+STAGES_TOKENS = 120
 CONE_TOKENS = 2_500
+WORDS = frozenset({"description", "expected_output"})
+"""Fields left out of steps that are shown only for what they read."""
 LABELS = {
     "knowledge": "what is known of the tools and the domain",
     "lessons": "lessons from earlier tasks",
@@ -122,22 +125,24 @@ def _sections(brief: Brief, previous: str) -> list[Section]:
 
 
 def replan_prompt(brief: MendBrief, *, problems: Sequence[str] = ()) -> Prompt:
-    """Return the prompt of a local replan: goal, stages, failure, reflection, cone.
+    """Return the prompt of a local replan: goal, failure, reflection, stages, cone.
 
     Args:
         brief: The facts.
         problems: Why the last patch was refused.
     """
-    plan = brief.plan
-    failed = [step for step in plan.steps if step.id in brief.failed]
+    plan, total = brief.plan, brief.context_tokens
+    parts = {
+        f"FAILED {', '.join(sorted(brief.failed))}": _what_failed(brief),
+        "BEFORE": _stages(brief),
+        "AFFECTED STEPS": _cone(brief),
+        "TOOLS": _tools(brief),
+    }
+    facts = "\n".join(f"{name}:\n{text}" for name, text in parts.items() if text)
     user = {
-        "goal": clip(mask(brief.task), brief.context_tokens // 8),
-        "constraints": numbered(brief.constraints, brief.context_tokens // 8),
-        "failed": ", ".join(step.id for step in failed),
-        "failure": data(_what_failed(brief), "the failure"),
-        "stages": data(_stages(brief), "what happened outside the affected steps"),
-        "affected": data(_cone(brief), "affected steps"),
-        "tools": data(_tools(brief), "tools"),
+        "goal": clip(mask(brief.task), total // 8),
+        "constraints": numbered(brief.constraints, total // 8),
+        "facts": data(clip(facts, total * 5 // 8), "facts of the run"),
         "used": clip(_id_ranges((*plan.ids, *plan.retired)), 300),
         "problems": [clip(mask(each), 80) for each in problems[:12]],
     }
@@ -152,29 +157,47 @@ def _what_failed(brief: MendBrief) -> str:
 
 
 def _stages(brief: MendBrief) -> str:
-    lines = history(brief.plan, brief.records)
-    outside = [line for line in lines if line.step_id not in brief.cone]
-    return History(outside).fit(STAGES_TOKENS)[0]
+    """Summarise what is outside the cone; show what the failed steps read from."""
+    outside = [s for s in brief.plan.steps if s.id not in brief.cone]
+    failed = [s for s in brief.plan.steps if s.id in brief.failed]
+    near = {needed for step in failed for needed in step.dependencies}
+    lines = history(brief.plan.model_copy(update={"steps": outside}), brief.records)
+    far = History([line for line in lines if line.step_id not in near])
+    read = History([line for line in lines if line.step_id in near])
+    told = (far.stages(STAGES_TOKENS), read.fit(STAGES_TOKENS)[0])
+    return "\n".join(part for part in told if part)
 
 
 def _cone(brief: MendBrief) -> str:
-    """Show failed steps and who reads them in full, and the rest by id."""
+    """Show failed steps in full, those who read them by what they do, others by id."""
     lines = []
     for step in brief.plan.steps:
-        if step.id in brief.cone:
-            near = step.id in brief.failed or brief.failed & set(step.dependencies)
-            lines.append(step_json(step) if near else step_brief(step))
+        if step.id in brief.failed:
+            lines.append(step_json(step))
+        elif step.id in brief.cone:
+            near = brief.failed & set(step.dependencies)
+            lines.append(step_json(step, WORDS) if near else step_brief(step))
     return clip("\n".join(lines), CONE_TOKENS)
 
 
 def _tools(brief: MendBrief) -> str:
-    """Show the tools of the failed steps with their purpose, the others by form."""
-    used = {step.tool for step in brief.plan.steps if step.id in brief.failed}
-    lines = []
+    """Show the tools of failed steps with their purpose, others in the cone by form.
+
+    Of all other tools the names and the required arguments are shown.
+    """
+    steps = [step for step in brief.plan.steps if step.id in brief.cone]
+    failed = {step.tool for step in steps if step.id in brief.failed}
+    affected = {step.tool for step in steps}
+    lines, others = [], []
     for entry in brief.tools:
-        item = tool_item(entry)
-        lines.append(item.text if entry.name in used else f"- {signature(entry)}")
-    return clip("\n".join(lines), CONE_TOKENS)
+        if entry.name in failed:
+            lines.append(tool_item(entry).text)
+        elif entry.name in affected:
+            lines.append(f"- {signature(entry)}")
+        else:
+            others.append(short_signature(entry))
+    rest = [f"- also: {', '.join(others)}"] if others else []
+    return clip("\n".join((*lines, *rest)), CONE_TOKENS)
 
 
 def _id_ranges(ids: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ async def upstream_outputs(work: Work, run: Run) -> dict[str, Any]:
 
 
 def _read_by(work: Work, known: frozenset[str]) -> frozenset[str]:
-    inputs = [work.step.inputs, work.call.inputs, work.call.changes]
+    inputs = [work.step.templates, work.call.inputs, work.call.changes]
     rules = [work.step.precondition_rule, work.step.validation_rule]
     found = [e.step_references(known) for each in inputs for e in expressions(each)]
     found += [compile_rule(rule).step_references(known) for rule in rules if rule]
@@ -81,7 +81,7 @@ def call_digest(entry: Entry, arguments: Mapping[str, Any]) -> str:
 
 
 def _arguments(work: Work, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    templates = work.step.inputs if work.call.inputs is None else work.call.inputs
+    templates = work.step.templates if work.call.inputs is None else work.call.inputs
     rendered = render(templates, outputs)
     changes = render(work.call.changes, outputs)
     kept = {k: v for k, v in changes.items() if v != MASK}

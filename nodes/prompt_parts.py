@@ -17,6 +17,7 @@ DESCRIPTION_TOKENS = 60
 VALUE_TOKENS = 60
 ERROR_TOKENS = 120
 STEP_TOKENS = 220
+BRIEF_TOKENS = 12
 WORDS_FOR_PEOPLE = frozenset({"extras", "expected_ms", "precondition"})
 
 
@@ -38,6 +39,15 @@ def signature(entry: Entry) -> str:
         if name != entry.policy.idempotency_arg
     ]
     return f"{entry.name}({', '.join(arguments)})"
+
+
+def short_signature(entry: Entry) -> str:
+    """Return a tool as `name(required, …)`, without types."""
+    properties = entry.schema.get("properties", {})
+    own = entry.policy.idempotency_arg
+    required = [name for name in entry.schema.get("required", ()) if name != own]
+    optional = len(properties.keys() - {*required, own})
+    return f"{entry.name}({', '.join([*required, *(['…'] if optional else [])])})"
 
 
 def _type(field: Mapping[str, Any]) -> str:
@@ -69,17 +79,19 @@ def lesson_item(found: Found) -> Item:
     return Item(text=text, short="")
 
 
-def step_json(step: Step) -> str:
+def step_json(step: Step, omit: frozenset[str] = frozenset()) -> str:
     """Return a step as the JSON the model writes, defaults left out."""
     told = step.model_dump(mode="json", exclude_defaults=True)
-    kept = {k: v for k, v in told.items() if k not in WORDS_FOR_PEOPLE and v}
+    left_out = WORDS_FOR_PEOPLE | omit
+    kept = {key: value for key, value in told.items() if key not in left_out and value}
     return clip(compact(kept), STEP_TOKENS)
 
 
 def step_brief(step: Step) -> str:
     """Return a step in one short line: what is kept by its id."""
     needs = ",".join(step.dependencies)
-    return f"{step.id}: {step.tool or 'sub-task'} after [{needs}] {_short(step)}"
+    words = clip(mask(step.description), BRIEF_TOKENS)
+    return f"{step.id}: {step.tool or 'sub-task'} after [{needs}] {words}"
 
 
 def _short(step: Step) -> str:
@@ -87,8 +99,9 @@ def _short(step: Step) -> str:
 
 
 def history(plan: Plan, records: Mapping[str, StepRecord]) -> list[Line]:
-    """Return the steps of a plan as the planner sees them, in plan order."""
-    return [_line(step, records.get(step.id)) for step in plan.steps]
+    """Return the steps as the planner sees them: those not run, then the others."""
+    lines = [_line(step, records.get(step.id)) for step in plan.steps]
+    return sorted(lines, key=lambda line: line.status != "pending")
 
 
 def _line(step: Step, record: StepRecord | None) -> Line:

@@ -48,7 +48,16 @@ EXAMPLES: MappingProxyType[str, dict[str, Any]] = MappingProxyType(
         "ReplanDraft": {
             "keep": ["s5"],
             "drop": ["s6"],
-            "replace": [{**_STEP, "id": "s8", "replaces": "s4"}],
+            "replace": [
+                {
+                    "id": "s8",
+                    "replaces": "s4",
+                    "description": "…",
+                    "tool": "tool_name",
+                    "inputs": {"rows": "{{ s1.rows }}"},
+                    "dependencies": ["s1"],
+                }
+            ],
             "add": [],
             "impossible": None,
             "why": "…",

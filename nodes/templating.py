@@ -15,6 +15,8 @@ from mendgraph.tools.models.untrusted import as_data
 Prompt = dict[str, str]
 """`system` and `user`."""
 TEMPLATES = Path(__file__).with_name("templates")
+FRAME_TOKENS = 16
+"""Tokens of roles and separators around both messages."""
 ENOUGH = 1_000_000
 """Characters of one fence; the texts are bounded in tokens before."""
 
@@ -47,4 +49,4 @@ def data(text: str, label: str) -> str:
 def prompt_tokens(prompt: Prompt, schema: type[BaseModel]) -> int:
     """Return the tokens a prompt comes to, the instruction for its answer included."""
     told = (*prompt.values(), instruction(schema))
-    return sum(map(count_tokens, told))
+    return sum(map(count_tokens, told)) + FRAME_TOKENS

@@ -14,7 +14,7 @@ from mendgraph.state.outcome import Attempt, StepRecord, StepStatus, Tier
 from mendgraph.state.plan import Step
 from mendgraph.state.policy import ToolPolicy
 from mendgraph.tools.board import Outcome
-from mendgraph.tools.registry import Entry
+from mendgraph.tools.registry import SUBTASK, Entry
 from mendgraph.tools.run import Run
 
 RETRIES = frozenset({Tier.TIER1, Tier.TIER2, Tier.TIER3})
@@ -79,7 +79,8 @@ class Work:
     @property
     def tool(self) -> str:
         """Name of the tool the next attempt calls."""
-        return self.call.tool or self.step.tool or ""
+        own = SUBTASK if self.step.subtask else self.step.tool
+        return self.call.tool or own or ""
 
     def entry(self, run: Run) -> Entry:
         """The tool the next attempt calls."""

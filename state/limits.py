@@ -12,7 +12,7 @@ class Limits(Record):
 
     steps: int = Field(default=200, ge=1)
     """Steps one plan may have."""
-    executions: int = Field(default=1_000, ge=1)
+    executions: int = Field(default=1_000, ge=0)
     """Tool calls of all steps, retries included."""
     retries: int = Field(default=10, ge=0)
     """Retries of all steps together (F37)."""
@@ -65,10 +65,17 @@ class Spent(Record):
 
     def plus(self, other: "Spent") -> "Spent":
         """Return the field-wise sum."""
-        return Spent(
+        return self._with(other, 1)
+
+    def minus(self, other: "Spent") -> "Spent":
+        """Return the field-wise difference."""
+        return self._with(other, -1)
+
+    def _with(self, other: "Spent", sign: int) -> "Spent":
+        return Spent.model_construct(
             **{
-                name: getattr(self, name) + getattr(other, name)
-                for name in type(self).model_fields
+                name: getattr(self, name) + sign * getattr(other, name)
+                for name in Spent.model_fields
             }
         )
 
@@ -118,6 +125,46 @@ def check(limits: Limits, spent: Spent, *meters: str) -> Exhausted | None:
         if (not meters or name in meters) and used >= allowed:
             return Exhausted(limit=name, spent=used, allowed=allowed)
     return None
+
+
+SLICED = (
+    "executions",
+    "retries",
+    "corrections",
+    "replans",
+    "clarifications",
+    "rounds",
+    "model_calls",
+)
+"""Meters with the same name in `Limits` and `Spent` that a sub-task gets a slice of."""
+
+
+def slice_of(limits: Limits, spent: Spent, share: float) -> tuple[Limits, Spent]:
+    """Return a sub-task's limits and what they come to as spending to set aside.
+
+    Args:
+        limits: The parent's allowances.
+        spent: What it has spent, other sub-tasks' slices among it.
+        share: 0..1 of what is left of every meter.
+    """
+    parts = {
+        name: max(0, int((getattr(limits, name) - getattr(spent, name)) * share))
+        for name in SLICED
+    }
+    reasoning = int(max(0, limits.reasoning_tokens - spent.budgeted_tokens) * share)
+    tokens = int(max(0, limits.total_tokens - spent.total_tokens) * share)
+    seconds = max(0.001, limits.seconds - spent.seconds)
+    steps = max(1, int(limits.steps * share))
+    narrowed = limits.but(
+        **{**parts, "rounds": max(1, parts["rounds"])},
+        reasoning_tokens=reasoning,
+        total_tokens=tokens,
+        seconds=seconds,
+        steps=steps,
+        depth=max(0, limits.depth - 1),
+    )
+    aside = Spent(**parts, budgeted_tokens=reasoning, prompt_tokens=tokens)
+    return narrowed, aside
 
 
 def add_spent(

@@ -94,6 +94,8 @@ class SubTask(Record):
     """CEL over `output` that must hold for the sub-task to count as done."""
     exploring: bool = False
     """A bounded reason-and-act loop instead of a planned graph."""
+    plan: dict[str, Any] | None = None
+    """A given plan, for a sub-task without a model."""
 
 
 class Step(Record):
@@ -139,6 +141,14 @@ class Step(Record):
     @classmethod
     def _keep(cls, data: Any) -> Any:
         return _keep_unknown(cls, data)
+
+    @property
+    def templates(self) -> dict[str, Any]:
+        """The argument templates, a sub-task's goal and tools among them."""
+        if self.subtask is None:
+            return self.inputs
+        own = {"goal": self.subtask.goal, "tools": list(self.subtask.tools)}
+        return {**self.inputs, **own}
 
 
 class Plan(Record):

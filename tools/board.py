@@ -6,8 +6,8 @@ one event loop. A resume in another process makes a new one from what was stored
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 from mendgraph.state.limits import Exhausted, Limits, Spent, check
@@ -102,6 +102,15 @@ class Board:
     def charge(self, delta: Spent) -> None:
         """Add what a branch spent."""
         self.spent = self.spent.plus(delta)
+
+    @contextmanager
+    def held(self, slice_: Spent) -> Iterator[None]:
+        """Set a slice of every budget aside while a sub-task may use it."""
+        self.spent = self.spent.plus(slice_)
+        try:
+            yield
+        finally:
+            self.spent = self.spent.minus(slice_)
 
     def elapsed(self) -> float:
         """Seconds of work since the round began or was resumed."""

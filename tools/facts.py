@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from mendgraph.state.failure import FailureFacts, Layer
 from mendgraph.state.masking import mask, mask_value
-from mendgraph.tools.facts_chain import attributes, bare, chain, dotted, spoken
+from mendgraph.tools.facts_chain import attributes, chain, dotted, spoken
 from mendgraph.tools.facts_text import mine
 
 LONGEST_TEXT = 4_000
@@ -66,7 +66,7 @@ def gather(error: BaseException, **context: Unpack[Context]) -> FailureFacts:
     """Return the facts of a raised exception and of everything that caused it."""
     errors = chain(error)
     message = spoken(errors)
-    fields = mine(message)
+    fields = mine(shortened(message))
     fields.update(attributes(errors))
     fields["exceptions"] = tuple(dotted(item) for item in errors)
     fields["bases"] = tuple(base.__name__ for base in type(error).__mro__[1:-1])
@@ -76,7 +76,7 @@ def gather(error: BaseException, **context: Unpack[Context]) -> FailureFacts:
 
 def from_text(text: str, **context: Unpack[Context]) -> FailureFacts:
     """Return the facts that a message holds when the exception itself is gone."""
-    fields = mine(text[:LONGEST_TEXT])
+    fields = mine(shortened(text))
     fields.setdefault("layer", _layer(fields.get("exceptions", ())))
     if _HISTORY.search(text):
         fields["same_before"] = 1
@@ -84,11 +84,17 @@ def from_text(text: str, **context: Unpack[Context]) -> FailureFacts:
     return _facts(text, fields, context)
 
 
+def shortened(text: str) -> str:
+    """Return the beginning and the end of a long text: errors stand in either."""
+    half = LONGEST_TEXT // 2
+    return text if len(text) <= LONGEST_TEXT else text[:half] + text[-half:]
+
+
 def _facts(message: str, fields: dict[str, Any], context: Context) -> FailureFacts:
     given: dict[str, Any] = {k: v for k, v in context.items() if v is not None}
     secret_names = given.pop("secret_names", ())
     given["arguments"] = mask_value(given.get("arguments", {}), secret_names)
-    merged = {**fields, **given, "message": mask(message[:LONGEST_TEXT])}
+    merged = {**fields, **given, "message": shortened(mask(shortened(message)))}
     merged["headers"] = mask_value(merged.get("headers", {}))
     if body := merged.get("body_head"):
         merged["body_head"] = mask(body[:LONGEST_BODY])
@@ -99,6 +105,6 @@ def _layer(names: tuple[str, ...]) -> Layer:
     """Return the layer of the first exception whose package is known, else tool."""
     for name in names:
         layer = next((at for prefix, at in _LAYERS if name.startswith(prefix)), None)
-        if layer is not None and bare(name) != "InvalidUpdateError":
+        if layer is not None:
             return layer
     return Layer.TOOL

@@ -208,7 +208,8 @@ STRERROR = tuple(
 )
 FINISH = re.compile(r"(?:finish|stop)_?[rR]eason[\"']?\s*[:=]\s*[\"']?(\w+)")
 BODY = re.compile(
-    r"\[(?:[^\[\]]*?\b)?(?:body|page(?: says)?|response|content)[\s:='\"]+(.*?)'?\]", re.DOTALL
+    r"\[(?:[^\[\]]*?\b)?(?:body|page(?: says)?|response|content)[\s:='\"]+(.*?)'?\]",
+    re.DOTALL,
 )
 CONTENT_TYPE = re.compile(
     r"content-?type[\"']?\s*[:=]\s*[\"']?([\w.+-]+/[\w.+-]+)", re.IGNORECASE

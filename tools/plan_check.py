@@ -83,7 +83,7 @@ def _reference_problems(plan: Plan, step: Step) -> list[str]:
     fallback = step.fallback.inputs if step.fallback else {}
     problems: list[str] = []
     for what, parts in (
-        ("input", lambda: expressions(step.inputs)),
+        ("input", lambda: expressions(step.templates)),
         ("fallback input", lambda: expressions(fallback)),
         ("precondition_rule", lambda: _rules(step.precondition_rule)),
         ("validation_rule", lambda: _rules(step.validation_rule)),

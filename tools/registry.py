@@ -75,6 +75,23 @@ def _sentence(tool: str, error: Any) -> str:
     return f"{where}: {str(error.message)[:200]}"
 
 
+SUBTASK = "subtask"
+"""Reserved name of the tool a step with a sub-task stands for."""
+
+
+def _not_called(goal: str, tools: list[str] | None = None) -> None:
+    """Carry out a task of its own with fewer tools and a slice of every budget."""
+    raise NotImplementedError("sub-tasks are run by the executor")
+
+
+SUBTASK_ENTRY = Entry(
+    StructuredTool.from_function(_not_called, name=SUBTASK),
+    ASSUMED_READ.model_copy(
+        update={"annotated": True, "may_be_empty": True, "timeout_s": 3_600.0}
+    ),
+)
+
+
 class Registry:
     """Tools by name; narrowing gives a registry with fewer, never more."""
 
@@ -101,6 +118,8 @@ class Registry:
         Raises:
             UnknownTool: No tool has this name.
         """
+        if name == SUBTASK:
+            return SUBTASK_ENTRY
         if name not in self._entries:
             known = ", ".join(sorted(self._entries)) or "none"
             raise UnknownTool(f"no tool is called {name!r}; there are: {known}")
@@ -136,6 +155,8 @@ def make_registry(
     given = {name: _policy(name, value) for name, value in (policies or {}).items()}
     entries: dict[str, Entry] = {}
     for tool in map(_as_tool, tools):
+        if tool.name == SUBTASK:
+            raise ConfigError(f"the tool name {SUBTASK!r} is reserved; rename it")
         if tool.name in entries:
             raise ConfigError(f"two tools are called {tool.name!r}; rename one")
         entries[tool.name] = Entry(tool, given.get(tool.name, default))

@@ -47,8 +47,12 @@ class Deps:
     """Candidate plans for risky tasks (F05)."""
     depth: int = 0
     """How deep this graph is nested as a sub-task."""
+    spawn: Callable[["Deps"], Any] | None = None
+    """Compiles the graph of a sub-task."""
     boards: Boards = field(default_factory=Boards)
     libraries: dict[int, Library] = field(default_factory=dict)
+    reasoners: dict[str, Reasoner] = field(default_factory=dict)
+    """Models that runs asked for by name, opened once."""
 
     def library(self, store: BaseStore) -> Library:
         """Return the books kept in a store, made once for each store."""

@@ -164,6 +164,16 @@ TIMEOUT_RULES: tuple[Rule, ...] = (
         SLOW,
         0.8,
     ),
+    Rule(
+        "the client's limit for an answer was reached",
+        some(
+            named("ReadTimeout", "APITimeoutError", "ReadTimeoutError"),
+            every(package("asyncio"), named("TimeoutError")),
+            says(r"\bread (?:operation )?timed out|read timeout="),
+        ),
+        SLOW,
+        0.75,
+    ),
     Rule("a call timed out", TIMED_OUT, NETWORK, 0.75),
 )
 

@@ -28,7 +28,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "the name server did not answer",
         some(
-            every(named("gaierror"), errno_in(-3, 11002)),
+            errno_in(-3, 11002),
             says(
                 r"temporary failure in name resolution|EAI_AGAIN|try again.*name"
                 r"|name resolution (?:timed out|failure)|server misbehaving"
@@ -41,7 +41,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "the host name is unknown",
         some(
-            every(named("gaierror"), errno_in(-2, -5, 8, 11001)),
+            errno_in(-2, -5, 11001),
+            every(named("gaierror"), errno_in(8)),
             says(
                 r"name or service not known|nodename nor servname|\bENOTFOUND\b"
                 r"|no address associated with hostname|could not resolve host"
@@ -133,17 +134,34 @@ RULES: tuple[Rule, ...] = (
         NETWORK,
     ),
     Rule(
-        "the connection broke before the answer was whole",
+        "the answer broke off in its middle",
+        some(
+            named(
+                "IncompleteRead",
+                "ChunkedEncodingError",
+                "ClientPayloadError",
+                "ContentLengthError",
+                "IncompleteReadError",
+            ),
+            says(
+                r"incomplete (?:chunked )?(?:read|message)"
+                r"|peer closed connection without"
+                r"|not all data was received|payload is not completed"
+                r"|invalidchunklength"
+                r"|premature(?:ly)? (?:close|end)|ERR_INCOMPLETE_CHUNKED"
+            ),
+        ),
+        NETWORK,
+        0.85,
+    ),
+    Rule(
+        "the connection broke",
         some(
             named(
                 "RemoteProtocolError",
-                "IncompleteRead",
-                "ChunkedEncodingError",
                 "ProtocolError",
                 "RemoteDisconnected",
                 "ServerDisconnectedError",
-                "ClientPayloadError",
-                "ContentLengthError",
                 "ReadError",
                 "WriteError",
                 "CloseError",
@@ -156,7 +174,6 @@ RULES: tuple[Rule, ...] = (
                 "EndOfStream",
                 "BrokenResourceError",
                 "ClosedResourceError",
-                "IncompleteReadError",
                 "ServerClosedError",
                 "SSLEOFError",
                 "SSLZeroReturnError",

@@ -71,7 +71,11 @@ _CODES: tuple[tuple[str, tuple[str, ...], Verdict], ...] = (
     ("the statement is wrong", ("42", "44"), BAD_ARGS),
     ("the text has no valid encoding or form", ("22021", "22P04", "2200M"), UNPARSED),
     ("a value does not fit", ("22",), BAD_ARGS),
-    ("a cardinality is wrong", ("21", "27", "P0002", "P0003"), BAD_ARGS),
+    (
+        "a cardinality is wrong",
+        ("20", "21", "27", "10", "0F", "P0002", "P0003"),
+        BAD_ARGS,
+    ),
     ("the login is refused", ("28",), DENIED),
     ("the database or schema is not there", ("3D", "3F"), UNMET),
     ("the prepared statement or cursor is gone", ("26", "34"), RECONNECT),
@@ -90,7 +94,7 @@ _CODES: tuple[tuple[str, tuple[str, ...], Verdict], ...] = (
     ("a foreign server failed", ("HV",), DOWN),
     ("the server found its data damaged", ("XX001", "XX002"), BROKEN_SERVICE),
     ("the server has an internal fault", ("XX",), BROKEN_SERVICE),
-    ("the query found no data", ("02",), FAULTY),
+    ("the query found no data or has not ended", ("02", "03"), FAULTY),
 )
 
 _OURS_NOT_MYSQL: Predicate = none_of(family("mysql"))
@@ -105,6 +109,11 @@ RULES: tuple[Rule, ...] = (
             ),
         ),
         FOLLOW_UP,
+    ),
+    Rule(
+        "a name is misspelt: the server knows a near one",
+        every(state_in("42"), says(r"perhaps you meant")),
+        BAD_ARGS,
     ),
     Rule("model output was sent as SQL", _FENCE, UNPARSED, 0.85),
     Rule(

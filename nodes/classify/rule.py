@@ -34,6 +34,17 @@ class Seen:
         return self.text.lower()
 
     @cached_property
+    def known(self) -> dict[re.Pattern[str], bool]:
+        """Answers given so far: rules of one family ask the same question."""
+        return {}
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Tell whether the lowered text matches, remembering the answer."""
+        if pattern not in self.known:
+            self.known[pattern] = pattern.search(self.lowered) is not None
+        return self.known[pattern]
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """Bare names of the exceptions in the chain and of the outermost's bases."""
         bare = (name.rsplit(".", 1)[-1] for name in self.facts.exceptions)
@@ -83,7 +94,7 @@ def says(pattern: str) -> Predicate:
     bounded = pattern.replace(".*", _NEAR)
     lowered = _ESCAPE_OR_CAPITAL.sub(lambda match: _lowered(match[0]), bounded)
     compiled = re.compile(lowered, re.DOTALL)
-    return lambda seen: compiled.search(seen.lowered) is not None
+    return lambda seen: seen.matches(compiled)
 
 
 def _lowered(part: str) -> str:

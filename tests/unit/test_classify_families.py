@@ -244,7 +244,7 @@ def test_aws_codes_have_their_class(code, subclass, transient):
         ("! [rejected] main (non-fast-forward)", Subclass.DATA_CHANGED),
         ("port is already allocated, docker", Subclass.PARAM_ERROR),
         ("no healthy upstream", Subclass.SERVICE_UNAVAILABLE),
-        ("请求过于频繁，请稍后", Subclass.RATE_LIMITED),
+        ("请求过于频繁, 请稍后", Subclass.RATE_LIMITED),
         ("账户余额不足", Subclass.QUOTA_EXHAUSTED),
     ],
 )

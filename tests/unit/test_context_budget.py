@@ -73,9 +73,14 @@ def test_a_detail_is_bounded():
 def test_older_steps_become_stage_summaries():
     """A stage says which steps it stands for, how they ended and the last result."""
     text, notes = History(lines(set())).fit(1_500)
-    first = text.splitlines()[0]
-    assert first == "stage s0..s3: 4 done; with query; last: rows 3"
-    assert notes == ["steps: 195 older steps merged into stage summaries"]
+    stages = [each for each in text.splitlines() if each.startswith("stage ")]
+    shown = [each for each in text.splitlines() if each.startswith("s1")]
+    assert stages[0] == "stage s0..s3: 4 done; with query; last: rows 3"
+    assert notes == [
+        f"steps: {200 - len(shown)} older steps merged into stage summaries"
+    ]
+    assert len(shown) > NEWEST
+    assert 1_300 < count_tokens(text) <= 1_500
 
 
 def test_a_short_history_is_shown_as_it_is():
