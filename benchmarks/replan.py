@@ -20,10 +20,10 @@ from langgraph.store.memory import InMemoryStore
 from mendgraph.nodes.brief import Brief, MendBrief
 from mendgraph.nodes.planning import draft_patch, draft_plan
 from mendgraph.state.algebra import cone
-from mendgraph.state.failure import Classification, Failure, FailureFacts
+from mendgraph.state.failure import Failure
 from mendgraph.state.lesson import Found, Lesson, NextAction, Reflection
 from mendgraph.state.limits import Limits, Spent
-from mendgraph.state.outcome import ExecutionSummary, StepRecord
+from mendgraph.state.outcome import ExecutionSummary, StepRecord, StepStatus
 from mendgraph.state.plan import Plan
 from mendgraph.tools.board import Board
 from mendgraph.tools.doubles.scripted import ScriptedModel
@@ -39,7 +39,7 @@ from mendgraph.tools.vault import Vault
 
 SIZES = (10, 20, 50, 100)
 TASK = (
-    "Read the user behaviour logs of the last month from the database, count page views "
+    "Read the user behaviour logs of last month from the database, count page views "
     "and visitors by hour and region, compare them with the month before, and write "
     "one CSV file for each region and a summary for the sales team."
 )
@@ -89,32 +89,27 @@ SHAPES = {"chain": (1,), "braid": (3, 1), "branches": (4,)}
 
 def plan_of(size: int, shape: str) -> Plan:
     """Return a chain, a braid of two strands, or four branches side by side."""
-    steps = []
-    for number in range(1, size + 1):
-        needs = [number - back for back in SHAPES[shape] if number > back]
-        steps.append(step(number, needs))
+    steps = [
+        step(number, [number - back for back in SHAPES[shape] if number > back])
+        for number in range(1, size + 1)
+    ]
     return Plan.model_validate({"goal": TASK, "steps": steps})
 
 
 def failure() -> Failure:
     """Return the failure of the document's example."""
     message = 'syntax error at or near "timestamp" LINE 1: SELECT timestamp, region'
-    return Failure(
-        facts=FailureFacts(
-            message=message,
-            sqlstate="42601",
-            exceptions=("sqlite3.OperationalError",),
-        ),
-        classification=Classification(
-            category="execution_error",
-            subclass="param_error",
-            transient=False,
-            reaction="adjust_params",
-            confidence=0.9,
-            reason="a syntax error cannot pass by waiting",
-            rule="syntax",
-        ),
-    )
+    told = {"message": message, "exceptions": ["sqlite3.OperationalError"]}
+    judged = {
+        "category": "execution_error",
+        "subclass": "param_error",
+        "reaction": "adjust_params",
+        "transient": False,
+        "confidence": 0.9,
+        "reason": "a syntax error cannot pass by waiting",
+        "rule": "syntax",
+    }
+    return Failure.model_validate({"facts": told, "classification": judged})
 
 
 def reflection(step_id: str) -> Reflection:
@@ -136,51 +131,32 @@ def record(plan: Plan, number: int, failed: int) -> StepRecord:
     """Return what became of a step."""
     return StepRecord(
         step_id=f"s{number}",
-        status="failed" if number == failed else "done",
+        status=StepStatus.FAILED if number == failed else StepStatus.DONE,
         tool=plan.steps[number - 1].tool,
         failure=failure() if number == failed else None,
         summary=ExecutionSummary(
             status="failed" if number == failed else "success",
-            output_digest=json.dumps(
-                {"rows": 720 + number, "first": {"hour": 0, "region": "EU", "pv": 81}}
-            ),
+            output_digest=f'{{"rows":{720 + number},"hour":0,"region":"EU","pv":81}}',
         ),
     )
 
 
-LESSONS = (
-    (
-        "Quote column names that are reserved words, such as timestamp.",
-        'syntax error at or near "timestamp" in an aggregate over the log table',
-        "describe the table first and quote every column of the statement",
-    ),
-    (
-        "Read large tables in batches; one SELECT over all rows ran out of memory.",
-        "MemoryError after 40 s while the logs of a quarter were read",
-        "use the batch query with an aggregate instead of the plain query",
-    ),
-    (
-        "Give the CSV writer a template, or numbers are left out of the file.",
-        "the file was there and had 0 bytes although 5,000 rows were given",
-        "cast integers to text before writing and check size_bytes afterwards",
-    ),
-    (
-        "Describe a table before the first query on it; columns were renamed in May.",
-        "no such column: uid",
-        "compare the schema fingerprint with the one of the last run",
-    ),
-    (
-        "Aggregate in SQL rather than in memory for more than 100,000 rows.",
-        "the step took 90 s where 2 s were expected",
-        "GROUP BY hour and region in the statement itself",
-    ),
-)
-"""(what to do, symptom, strategy)."""
+LESSONS = """\
+Quote column names that are reserved words, such as timestamp.|syntax error at or near \
+"timestamp" in an aggregate over the log table|quote every column of the statement
+Read large tables in batches; one SELECT over all rows ran out of memory.|MemoryError \
+after 40 s on the logs of a quarter|use the batch query with an aggregate
+Give the CSV writer a template, or numbers are left out of the file.|the file had 0 \
+bytes although 5,000 rows were given|cast integers to text and check size_bytes
+Describe a table before the first query on it; columns were renamed in May.|no such \
+column: uid|compare the schema fingerprint with the one of the last run
+Aggregate in SQL rather than in memory for more than 100,000 rows.|the step took 90 s \
+where 2 s were expected|GROUP BY hour and region in the statement itself"""
+"""What to do, the symptom and the strategy of a lesson, a line each."""
 
 
 def lessons() -> tuple[Found, ...]:
     """Return the five lessons memory gives a planner."""
-    kind = {"category": "execution_error", "subclass": "param_error"}
     return tuple(
         Found(
             lesson=Lesson(
@@ -191,11 +167,13 @@ def lessons() -> tuple[Found, ...]:
                 signature="execution_error:param_error:sqlite_query",
                 tool="sqlite_query",
                 created_at=0.0,
-                **kind,
+                category="execution_error",
+                subclass="param_error",
             ),
             score=1.0 / number,
         )
-        for number, (text, issue, strategy) in enumerate(LESSONS, start=1)
+        for number, line in enumerate(LESSONS.splitlines(), start=1)
+        for text, issue, strategy in [line.split("|")]
     )
 
 
@@ -210,10 +188,6 @@ def knowledge(tools: Registry) -> str:
     return book.describe(tools.names)
 
 
-async def _no_sleep(_seconds: float) -> None:
-    return None
-
-
 def run_with(answer: dict[str, Any], tools: Registry) -> Run:
     """Return a run whose model, a scripted double, gives this answer."""
     store, numbers, limits = InMemoryStore(), itertools.count(), Limits()
@@ -222,13 +196,13 @@ def run_with(answer: dict[str, Any], tools: Registry) -> Run:
         registry=tools,
         limits=limits,
         reasoner=Reasoner(
-            [model], clock=lambda: 0.0, sleep=_no_sleep, book=CapabilityBook()
+            [model], clock=lambda: 0.0, sleep=asyncio.sleep, book=CapabilityBook()
         ),
         memory=None,
         store=store,
         clock=lambda: 0.0,
         new_id=lambda: str(next(numbers)),
-        sleep=_no_sleep,
+        sleep=asyncio.sleep,
     )
     return Run(
         deps=deps,
@@ -283,15 +257,17 @@ def replanned(size: int, shape: str, tools: Registry) -> tuple[int, int, int]:
     fresh = [{**step(size + 1, []), "id": f"s{size + 1}"}]
     near = run_with({"replace": [mended], "constraint_answers": answers}, tools)
     far = run_with({"steps": fresh, "constraint_answers": answers}, tools)
-    first = asyncio.run(draft_patch(local, near))
-    second = asyncio.run(draft_plan(whole, far))
-    if first.plan is None or second.plan is None:
-        sys.exit(f"no plan: {first.problem} / {second.problem}")
+    drafts = [
+        asyncio.run(draft_patch(local, near)),
+        asyncio.run(draft_plan(whole, far)),
+    ]
+    if faults := [draft.problem for draft in drafts if draft.plan is None]:
+        sys.exit(f"no plan: {faults}")
     return near.meter.prompt_tokens, far.meter.prompt_tokens, len(affected)
 
 
 def main() -> None:
-    """Print the table for a plan shape and the line of JSON."""
+    """Print the table and, as JSON, the worst ratio of the shapes for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only 10 and 20 steps")
     sizes = SIZES[:2] if parser.parse_args().quick else SIZES
@@ -309,7 +285,6 @@ def main() -> None:
             print(f"{shape:<10}{size:>6}{affected:>6}{local:>8}{whole:>8}{ratio:>8}")
             worst = max(figures.get(f"ratio_{size}", 0.0), ratio)
             figures[f"ratio_{size}"] = worst
-    print("\nThe figures below are the worst of the shapes.")
     print(json.dumps(figures))
 
 

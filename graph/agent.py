@@ -52,7 +52,7 @@ class MendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         with hold(self.held.lease, thread) if thread else nullcontext():
             if thread and _resumes(input):
                 check_answers(input, self.get_state(only_thread(config)))
-            yield from super().stream(input, config, **options)
+            yield from super().stream(input, config, **_durable(options, thread))
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **options: Any
@@ -67,7 +67,8 @@ class MendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         async with ahold(self.held.lease, thread) if thread else nullcontext():
             if thread and _resumes(input):
                 check_answers(input, await self.aget_state(only_thread(config)))
-            async for part in super().astream(input, config, **options):
+            kept = _durable(options, thread)
+            async for part in super().astream(input, config, **kept):
                 yield part
 
     def close(self) -> None:
@@ -84,11 +85,23 @@ class MendGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return str(thread)
 
 
+def _durable(options: dict[str, Any], thread: str | None) -> dict[str, Any]:
+    """Return the options under which a checkpoint is kept before the next node runs.
+
+    LangGraph's default writes behind the running step: a crash there would begin the
+    task anew, under other idempotency keys.
+    """
+    if thread is None or options.get("durability") is not None:
+        return options
+    return {**options, "durability": "sync"}
+
+
 def _resumes(input: Any) -> bool:
     return isinstance(input, Command) and input.resume is not None
 
 
 def only_thread(config: RunnableConfig | None) -> RunnableConfig:
+    """Return a config that names the thread and no checkpoint of it."""
     settings = (config or {}).get("configurable") or {}
     kept = {k: v for k, v in settings.items() if k in {"thread_id", "checkpoint_ns"}}
     return {"configurable": kept}

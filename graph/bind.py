@@ -7,8 +7,8 @@ config work. A step's node never raises: a fault of ours becomes an internal fai
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp
@@ -21,6 +21,7 @@ from mendgraph.tools.board import SUSPENDED
 from mendgraph.tools.run import Deps, Run, open_board
 from mendgraph.tools.vault import Vault
 
+Value = TypeVar("Value")
 Node = Callable[[Any, Run], Awaitable[dict[str, Any]]]
 
 CHECKPOINTER = "__pregel_checkpointer"
@@ -45,6 +46,15 @@ class Background:
                 thread.start()
             return self._loop
 
+    def run(self, work: Coroutine[Any, Any, Value]) -> Value:
+        """Run a coroutine on the loop and wait for it."""
+        future = asyncio.run_coroutine_threadsafe(work, self.loop())
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
 
 BACKGROUND = Background()
 
@@ -59,13 +69,7 @@ class Bound(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
         """Run the node on the background loop and wait for it."""
-        call = self.ainvoke(input, config)
-        future = asyncio.run_coroutine_threadsafe(call, BACKGROUND.loop())
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
+        return BACKGROUND.run(self.ainvoke(input, config))
 
     async def ainvoke(
         self, input: Any, config: RunnableConfig | None = None, **_: Any
@@ -99,8 +103,10 @@ class BoundStep(Bound):
 def _with_spent(update: dict[str, Any], meter: Spent) -> dict[str, Any]:
     if meter == Spent():
         return update
-    kept = update.get("spent")
-    total = meter.plus(Spent.model_validate(kept)) if kept else meter
+    kept = update.get("spent") or {}
+    if "fresh" in kept:
+        return {**update, "spent": {"fresh": meter.plain()}}
+    total = meter.plus(Spent.model_validate(kept))
     return {**update, "spent": total.plain()}
 
 

@@ -42,7 +42,9 @@ def plan_loop(deps: Deps) -> Builder:
     builder.add_conditional_edges(
         "settle", plan_route, ["step", "replan", "clarify", "finish"]
     )
-    builder.add_conditional_edges("replan", plan_route, ["step", "clarify", "finish"])
+    builder.add_conditional_edges(
+        "replan", plan_route, ["step", "replan", "clarify", "finish"]
+    )
     builder.add_edge("clarify", "think")
     builder.add_edge("finish", END)
     return builder

@@ -45,8 +45,10 @@ def step_route(state: StepState) -> StepTarget:
 
 
 def retry_route(state: StepState) -> StepTarget:
-    """After retry_tier: the next attempt, or a deeper look where none is left."""
+    """After retry_tier: the next attempt, a deeper look, or the end of a wait."""
     decision = state.get("decision") or {}
+    if not decision:
+        return "__end__"
     return "reflect" if decision.get("action") == Action.REFLECT else "execute"
 
 

@@ -74,6 +74,8 @@ async def settled(deps: Deps, context: object) -> Deps:
         ModelSetupError: The model named cannot be opened.
         ValueError: A setting has no possible value.
     """
+    if deps.depth:
+        return deps  # a sub-task has its slice; the run's settings are in it already
     chosen = read_settings(context).model_dump(exclude_none=True)
     if not chosen:
         return deps

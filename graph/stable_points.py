@@ -113,9 +113,9 @@ def _by_version(
 
 
 def _version_in(text: str) -> int | None:
-    """Read `v3` as version 3."""
+    """Read `3` and `v3` as version 3."""
     number = text.removeprefix("v")
-    return int(number) if number != text and number.isdigit() else None
+    return int(number) if number.isdecimal() else None
 
 
 def _by_step(

@@ -110,7 +110,13 @@ async def ask_for_patch(brief: MendBrief, run: Run) -> Draft:
                 impossible=reason,
                 reasoning_ref=thought.reasoning_ref,
             )
+        if not brief.failed and _empty(thought.value):
+            return Draft(unchanged=True, reasoning_ref=thought.reasoning_ref)
         judged = judge_patch(thought.value, brief, run, thought.reasoning_ref)
         if judged.plan:
             return Draft(plan=judged.plan, reasoning_ref=thought.reasoning_ref)
     return _refused(judged, 1 + RE_ASKS)
+
+
+def _empty(patch: ReplanDraft) -> bool:
+    return not (patch.replace or patch.add or patch.drop)

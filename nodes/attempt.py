@@ -1,6 +1,6 @@
 """One attempt: budget, turn and slot taken, the call made, the output kept."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from mendgraph.nodes.prepare import Prepared, masked, refused
@@ -16,6 +16,9 @@ from mendgraph.tools.call import Called, call_tool
 from mendgraph.tools.registry import SUBTASK, Entry
 from mendgraph.tools.run import Run
 
+SERVER_ERROR, TOO_MANY = 500, 429
+Begin = Callable[[], Awaitable[str | None]]
+
 TIER_METERS: dict[Tier, str] = {
     Tier.TIER1: "tier1",
     Tier.TIER2: "tier2",
@@ -23,16 +26,39 @@ TIER_METERS: dict[Tier, str] = {
 }
 
 
-async def attempt(
-    work: Work, prepared: Prepared, run: Run, idempotency_key: str | None = None
-) -> Observation:
-    """Make the call once and return what it gave."""
-    entry, policy = run.deps.registry.get(prepared.tool), work.policy(run)
-    retrying = work.call.tier in RETRIES
+async def nothing() -> None:
+    """Begin a call that leaves nothing behind."""
+
+
+def afford(work: Work, run: Run, *, again: bool = False) -> Observation | None:
+    """Take what one call costs from the budgets; what stands in the way otherwise.
+
+    Args:
+        work: The step.
+        run: The node's view of the world.
+        again: It repeats a call that was made before, whatever the tier.
+    """
+    retrying = again or work.call.tier in RETRIES
     exhausted = run.reserve("executions", "seconds", *(["retries"] if retrying else []))
     if exhausted:
-        return out_of_budget(work, entry, exhausted)
-    _count(work, run)
+        return out_of_budget(work, work.entry(run), exhausted)
+    tier = TIER_METERS.get(work.call.tier)
+    run.spend(executions=1, retries=int(retrying), **({tier: 1} if tier else {}))
+    return None
+
+
+async def attempt(
+    work: Work, prepared: Prepared, run: Run, begin: Begin = nothing
+) -> Observation:
+    """Make the call once and return what it gave.
+
+    Args:
+        work: The step.
+        prepared: The call, permitted and afforded.
+        run: The node's view of the world.
+        begin: Done right before the call, after every wait; gives the idempotency key.
+    """
+    entry, policy = run.deps.registry.get(prepared.tool), work.policy(run)
     run.emit(
         EventKind.STEP_STARTED,
         work.call.why or work.step.description[:160],
@@ -42,7 +68,7 @@ async def attempt(
         tier=work.call.tier.value,
     )
     async with _turn(work, run, policy):
-        called = await _carry_out(work, prepared, run, idempotency_key)
+        called = await _carry_out(work, prepared, run, await begin())
     await _record_health(run, policy, called)
     return await observe(work, prepared, run, entry, called)
 
@@ -53,7 +79,7 @@ async def _carry_out(
     """Call the tool, or run the sub-task the step stands for."""
     entry, limit = (
         run.deps.registry.get(prepared.tool),
-        _timeout(work, work.policy(run)),
+        call_timeout(work, work.policy(run)),
     )
     if entry.name == SUBTASK:
         return await run_subtask(work, prepared, run, timeout_s=limit)
@@ -67,20 +93,15 @@ async def _carry_out(
     )
 
 
-def _count(work: Work, run: Run) -> None:
-    tier = TIER_METERS.get(work.call.tier)
-    counted = {"retries": 1, tier: 1} if tier else {}
-    run.spend(executions=1, **counted)
-
-
-def _timeout(work: Work, policy: ToolPolicy) -> float:
+def call_timeout(work: Work, policy: ToolPolicy) -> float:
+    """Return the limit of the next call in seconds."""
     return (work.step.timeout_s or policy.timeout_s) * work.call.timeout_factor
 
 
 @asynccontextmanager
 async def _turn(work: Work, run: Run, policy: ToolPolicy) -> AsyncIterator[None]:
     """Wait as decided, one retry to a service at a time, then hold a slot."""
-    service, wait = policy.service, work.call.wait_s
+    service, wait = policy.service, 0.0 if run.waited else work.call.wait_s
     slot = run.board.slot(service or work.tool, policy.concurrency)
     if work.call.tier is Tier.FIRST:
         async with slot:
@@ -96,11 +117,11 @@ async def _turn(work: Work, run: Run, policy: ToolPolicy) -> AsyncIterator[None]
 
 
 async def _record_health(run: Run, policy: ToolPolicy, called: Called) -> None:
+    """Tell the coordinator how the service answered; a client's fault is not its."""
     if policy.service:
         status = called.facts.http_status if called.facts else None
-        ok = called.facts is None or (
-            status is not None and status < 500 and status != 429
-        )
+        answered = status is not None and status < SERVER_ERROR
+        ok = called.facts is None or (answered and status != TOO_MANY)
         await run.library.coordinator.record(policy.service, ok, status)
 
 

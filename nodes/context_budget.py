@@ -32,6 +32,8 @@ SHARES: Mapping[str, float] = {
     "failure": 0.10,
 }
 """Section → its share of the context, 0..1."""
+OTHER_SHARE = 0.1
+"""Share of a section that is not in the table."""
 
 
 class Section(Protocol):
@@ -142,8 +144,9 @@ def allot(needs: Mapping[str, int], total: int) -> dict[str, int]:
     given: dict[str, int] = {}
     open_, left = dict(needs), total
     while open_:
-        weight = sum(SHARES.get(name, 0.1) for name in open_)
-        parts = {n: int(left * SHARES.get(n, 0.1) / weight) for n in open_}
+        weights = {name: round(100 * SHARES.get(name, OTHER_SHARE)) for name in open_}
+        whole = sum(weights.values())
+        parts = {name: left * weight // whole for name, weight in weights.items()}
         modest = {n: need for n, need in open_.items() if need <= parts[n]}
         if not modest:
             return {**given, **parts}

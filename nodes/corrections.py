@@ -26,13 +26,16 @@ UNAVAILABLE_TRIES = 3
 """After three 503 in a row another service is taken (7.2)."""
 TIMEOUT_FACTOR = 1.5
 """A timeout raises the next limit by this factor (7.2)."""
+TIER2_WAITS = (2.0, 4.0)
+"""Seconds before the first and the second call with other arguments (7.1)."""
+NO_WAIT_STATUSES = frozenset({400, 422})
+"""Waiting mends no arguments (7.2)."""
 REFUSED_RULES = frozenset({"authorisation", "person"})
 """Failures that are somebody's word; no retry changes them."""
-
-CHANGEABLE = frozenset(
-    {Reaction.ADJUST_PARAMS, Reaction.PROBE_FIRST, Reaction.BACKOFF, Reaction.FALLBACK}
-)
-"""Reactions after which other arguments may help."""
+STOPPED_RULE = "stopped"
+"""A person, or nobody to ask, ended it."""
+IN_FLIGHT_RULE = "in_flight"
+"""A lost call may still arrive: the service is looked at again, nothing is called."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,6 @@ class Situation:
         return look_up(self.trigger, self.verdict.category, self.matrix)
 
 
-def _is_timeout(verdict: Classification) -> bool:
-    return "timeout" in verdict.rule or "timed out" in verdict.reason.lower()
-
-
 def tier1_allowed(now: Situation) -> bool:
     """The same call again: transient, healthy service, tries left."""
     verdict = now.verdict
@@ -90,7 +89,7 @@ def tier1_allowed(now: Situation) -> bool:
 
 
 def tier2_allowed(now: Situation) -> bool:
-    """Other arguments: the class is one that they can mend, and somebody can propose."""
+    """Other arguments: they can mend this class, and somebody can propose them."""
     verdict = now.verdict
     changes = now.row.action is Action.CHANGE_ARGUMENTS
     fits = changes or verdict.reaction is Reaction.ADJUST_PARAMS
@@ -129,13 +128,22 @@ def _same(now: Situation) -> Correction:
     )
 
 
+def change_wait(now: Situation) -> float:
+    """Seconds to wait before a call with other arguments: 2, then 4; none after a 400.
+
+    Wrong arguments are not mended by waiting, whatever told of them.
+    """
+    wrong = now.verdict.subclass is Subclass.PARAM_ERROR and not now.verdict.transient
+    if wrong or now.failure.facts.http_status in NO_WAIT_STATUSES:
+        return 0.0
+    return TIER2_WAITS[min(now.used(Tier.TIER2), len(TIER2_WAITS) - 1)]
+
+
 def _change(now: Situation) -> Correction:
-    wait = 0.0 if now.used(Tier.TIER2) == 0 else 2.0 ** now.used(Tier.TIER2)
-    quick = now.failure.facts.http_status == 400 or not now.verdict.transient
     return Correction(
         action=Action.CHANGE_ARGUMENTS,
         tier="tier2",
-        wait_s=0.0 if quick and now.used(Tier.TIER2) == 0 else max(wait, 2.0),
+        wait_s=change_wait(now),
         reason=f"other arguments ({now.verdict.reason})",
     )
 
@@ -163,12 +171,36 @@ def _give_up(now: Situation) -> Correction:
     return Correction(action=Action.GIVE_UP, tier="none", reason=why)
 
 
+def _look_again(now: Situation) -> Correction:
+    wait = now.verdict.wait_s or 0.0
+    return Correction(
+        action=Action.RETRY_SAME, tier="poll", wait_s=wait, reason=now.verdict.reason
+    )
+
+
+def _note(now: Situation) -> Correction:
+    reason = f"noted and watched: {now.verdict.reason}"
+    return Correction(action=Action.NOTE, tier="none", reason=reason)
+
+
+def _is_over(now: Situation) -> bool:
+    """Nothing the step loop does can change it."""
+    ours = now.verdict.category in {Category.INTERNAL, Category.NONE}
+    return (
+        ours
+        or now.verdict.rule == STOPPED_RULE
+        or now.row.action is Action.GIVE_UP
+        or (now.verdict.rule in REFUSED_RULES and not reflect_allowed(now))
+    )
+
+
 MOVES: tuple[
     tuple[Callable[[Situation], bool], Callable[[Situation], Correction]], ...
 ] = (
-    (lambda now: now.verdict.category in {Category.INTERNAL, Category.NONE}, _give_up),
-    (lambda now: now.verdict.rule in REFUSED_RULES and reflect_allowed(now), _reflect),
-    (lambda now: now.verdict.rule in REFUSED_RULES, _give_up),
+    (_is_over, _give_up),
+    (lambda now: now.verdict.rule == IN_FLIGHT_RULE, _look_again),
+    (lambda now: now.verdict.rule in REFUSED_RULES, _reflect),
+    (lambda now: now.row.action is Action.NOTE, _note),
     (tier1_allowed, _same),
     (tier2_allowed, _change),
     (tier3_allowed, _fallback),

@@ -18,6 +18,8 @@ class Draft:
     """Why there is neither."""
     impossible: str | None = None
     """The planner's word that no plan can reach the goal; `question` asks what then."""
+    unchanged: bool = False
+    """Nothing failed and the mender sees nothing to change."""
     unavailable: bool = False
     """No model answers at the moment."""
     notes: tuple[dict[str, Any], ...] = ()

@@ -29,11 +29,11 @@ WARNING_HEADERS = ("deprecation", "sunset", "warning")
 
 
 async def end_done(
-    work: Work, run: Run, verdict: Verdict, output: Any
+    work: Work, run: Run, verdict: Verdict, output: Any, noted: str = ""
 ) -> dict[str, Any]:
-    """End a step whose every check holds."""
+    """End a step whose every check holds, or whose deviation is only noted."""
     seen, attempt = work.observation, the_attempt(work, "ok", None)
-    notes = await _notes(work, run, output)
+    notes = [*await _notes(work, run, output), *([noted] if noted else [])]
     record = _record(
         work,
         StepStatus.DONE,
@@ -41,6 +41,7 @@ async def end_done(
         summary=ExecutionSummary(
             status="success",
             output_digest=digest_of(output, work, run),
+            deviation_score=verdict.deviation,
             execution_time_ms=seen.elapsed_ms,
             rows=verdict.rows,
             size_bytes=verdict.size_bytes,
@@ -104,7 +105,7 @@ async def end_failed(
 
 
 async def end_waiting(
-    work: Work, run: Run, attempt: Attempt, why: str
+    work: Work, run: Run, attempt: Attempt | None, why: str
 ) -> dict[str, Any]:
     """End a branch whose business is accepted and not final; never a success."""
     record = _record(
@@ -116,11 +117,11 @@ async def end_waiting(
             error_message=why,
             execution_time_ms=work.observation.elapsed_ms,
         ),
-        output_ref=None,
         effect_key=work.observation.effect_key,
     )
     ended = await finish_step(work, run, record)
-    return {"decision": {}, "attempts": [attempt.plain()], **ended}
+    attempts = [attempt.plain()] if attempt else []
+    return {"decision": {}, "attempts": attempts, **ended}
 
 
 def _record(

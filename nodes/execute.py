@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from mendgraph.nodes.effects import is_pending, perform
-from mendgraph.nodes.permit import Permitted, permit
+from mendgraph.nodes.aftermath import is_pending
+from mendgraph.nodes.effects import perform
+from mendgraph.nodes.permit import Permitted
 from mendgraph.nodes.prepare import prepare
+from mendgraph.nodes.signals import unread_signals
 from mendgraph.nodes.work import Work, finish_step
 from mendgraph.state.call import Observation
 from mendgraph.state.channels import StepState
@@ -13,6 +15,8 @@ from mendgraph.tools.run import Run
 
 SIGNAL_LOOKS_S = 0.25
 """Seconds between two looks for signals; a look reads the store."""
+SIGNALLED = "signal"
+"""Among what the board was told: a message waits, so nothing new begins."""
 FINISHED: dict[str, Any] = {"observation": Observation(status="finished").plain()}
 
 
@@ -26,11 +30,9 @@ async def execute(state: StepState, run: Run) -> dict[str, Any]:
     prepared = await prepare(work, run)
     if isinstance(prepared, Observation):
         return _update(prepared)
-    permitted = await permit(work, prepared, run)
-    if isinstance(permitted, Observation):
-        return _update(permitted)
-    seen = await perform(work, permitted.prepared, run)
-    return _update(await _business(work, permitted, run, seen), permitted, work)
+    done = await perform(work, prepared, run)
+    seen = await _business(work, done.permitted, run, done.seen)
+    return _update(seen, done.permitted, work)
 
 
 def _update(
@@ -65,7 +67,7 @@ async def _held_back(work: Work, run: Run) -> dict[str, Any] | None:
     found = await run.board.ready(work.state.get("awaits") or ())
     unmet = [i for i, outcome in found.items() if outcome.status is not StepStatus.DONE]
     if not unmet and await _signalled(run):
-        unmet = ["signal"]
+        unmet = [SIGNALLED]
     if not unmet:
         return None
     record = work.base_record(StepStatus.BLOCKED, blocked_by=tuple(unmet))
@@ -73,11 +75,19 @@ async def _held_back(work: Work, run: Run) -> dict[str, Any] | None:
 
 
 async def _signalled(run: Run) -> bool:
-    """Tell whether somebody left a message that nobody has read."""
+    """Tell whether somebody left a message that nobody has read.
+
+    Once one was seen, no other step of the round begins.
+    """
+    if SIGNALLED in run.board.said:
+        return True
     if run.now() - run.board.signals_seen_at < SIGNAL_LOOKS_S:
         return False
     run.board.signals_seen_at = run.now()
-    return any(not s.get("read") for s in (await run.vault.signals()).values())
+    if not await unread_signals(run):
+        return False
+    run.board.said.add(SIGNALLED)
+    return True
 
 
 async def _business(

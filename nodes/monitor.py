@@ -30,7 +30,7 @@ async def monitor(state: StepState, run: Run) -> dict[str, Any]:
     return await judge(work, run)
 
 
-async def _finished(work: Work, run: Run) -> dict[str, Any]:
+async def _finished(_work: Work, _run: Run) -> dict[str, Any]:
     return {"decision": {}}
 
 
@@ -78,12 +78,12 @@ async def _pending(work: Work, run: Run) -> dict[str, Any]:
     policy, polls = work.policy(run), _polls(work.attempts)
     attempt = the_attempt(work, "pending", None)
     waited = run.now() - polls[0].started_at if polls else 0.0
-    if policy.confirm_with is None and policy.has_effect:
+    blind = policy.confirm_with is None and policy.has_effect
+    if blind and not run.can_ask:
         return await end_waiting(work, run, attempt, "accepted, still processing")
     late = waited >= policy.poll_deadline_s
-    wait = (
-        run.limits.inline_wait_s + policy.poll_every_s if late else policy.poll_every_s
-    )
+    every = 0.0 if blind else policy.poll_every_s
+    wait = run.limits.inline_wait_s + every if late else every
     correction = Correction(
         action=Action.RETRY_SAME,
         tier="poll",
@@ -141,6 +141,8 @@ async def _mend(
         action=correction.action.value,
         tier=correction.tier,
     )
+    if correction.action is Action.NOTE and verdict is not None:
+        return await end_done(work, run, verdict, output, noted=correction.reason)
     if correction.action is Action.GIVE_UP:
         escalation = Escalation(action="give_up", reason=correction.reason)
         return await end_failed(
@@ -204,7 +206,7 @@ async def _situation(
 
 
 def has_fallback(step: Step, policy: ToolPolicy, run: Run) -> bool:
-    """Whether there is something else to try: a tool, or words a model can turn into one."""
+    """Whether there is something else to try: a tool, or words for a model."""
     planned = step.fallback
     if planned and planned.tool:
         return True

@@ -1,18 +1,21 @@
 """May this call be made: rules first, then a person where the rules say so (F14, F15).
 
 Rules are the user's. A deny that matches always wins; otherwise the first rule that
-matches decides. Nothing a model or a tool wrote is looked at.
+matches decides. Nothing a model or a tool wrote is looked at. An approval is bound to
+the digest of the call, expires, and lives only in the step it was given for.
 """
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import Any, cast
 
-from mendgraph.nodes.asking import ask
-from mendgraph.nodes.prepare import Prepared, call_digest, masked, refused
+from mendgraph.nodes.asking import Answered, ask_in_term
+from mendgraph.nodes.edits import edited
+from mendgraph.nodes.prepare import Prepared, call_digest, masked
+from mendgraph.nodes.refusals import not_authorised, said_no
 from mendgraph.nodes.work import Work
 from mendgraph.state.call import Approval, Observation
-from mendgraph.state.failure import Category, Classification, Reaction, Subclass
 from mendgraph.state.interrupts import Decision, DecisionType, Kind, Question
 from mendgraph.state.policy import AuthRule
 from mendgraph.state.record import Record
@@ -29,31 +32,32 @@ class Permitted(Record):
     edits: dict[str, Any] | None = None
 
 
-def _verdict(rule: str, reason: str, category: Category) -> Classification:
-    return Classification(
-        category=category,
-        subclass=Subclass.PERMISSION_DENIED
-        if category is Category.ENVIRONMENT
-        else Subclass.MISSING_CONSTRAINT,
-        transient=False,
-        reaction=Reaction.NO_RETRY,
-        confidence=1.0,
-        reason=reason,
-        rule=rule,
-    )
+class ApprovalExpired(Exception):
+    """The approval ran out between permission and call; it is asked for again."""
 
 
-async def permit(work: Work, prepared: Prepared, run: Run) -> Permitted | Observation:
+async def permit(work: Work, asked: Permitted, run: Run) -> Permitted | Observation:
     """Return the call as permitted, or the observation that it is not."""
+    prepared = asked.prepared
     entry = run.deps.registry.get(prepared.tool)
     rule = ruling(entry, prepared.arguments, run.deps.authorise)
     if rule is None or rule.decision == "allow":
-        return Permitted(prepared=prepared)
+        return asked
     if rule.decision == "deny":
-        return _denied(work, entry, prepared, rule)
-    if _approved(work.approval, prepared.digest, run.now()):
-        return Permitted(prepared=prepared, approval=work.approval)
-    return await _ask(work, prepared, run, entry, rule)
+        reason = f"not authorised: {rule.reason or f'the rules deny {entry.name}'}"
+        return not_authorised(work, entry, prepared, reason)
+    for turn in count():
+        if approved(asked.approval, prepared.digest, run.now()):
+            return asked
+        answered = await _asked(work, prepared, run, rule, turn)
+        if answered is None:
+            reason = "it needs an approval and nobody can be asked; give a checkpointer"
+            return not_authorised(work, entry, prepared, reason)
+        said = _answer(work, asked, run, answered)
+        if isinstance(said, Observation) or said.prepared.digest != prepared.digest:
+            return said
+        asked = said
+    raise AssertionError
 
 
 def ruling(
@@ -81,35 +85,39 @@ def _matches(rule: AuthRule, entry: Entry, arguments: Mapping[str, Any]) -> bool
         return rule.decision != "allow"  # what cannot be judged is never allowed by it
 
 
-def _approved(approval: Approval | None, digest: str, now: float) -> bool:
-    if approval is None or approval.digest != digest:
-        return False
-    return approval.expires_at is None or now <= approval.expires_at
+def approved(approval: Approval | None, digest: str, now: float) -> bool:
+    """Tell whether an approval is for this very call and still holds."""
+    bound = approval is not None and approval.digest == digest
+    return bound and not expired(approval, now)
 
 
-def _denied(
-    work: Work, entry: Entry, prepared: Prepared, rule: AuthRule
-) -> Observation:
-    reason = rule.reason or f"the rules deny {entry.name}"
-    verdict = _verdict(
-        "authorisation", f"not authorised: {reason}", Category.ENVIRONMENT
-    )
-    return refused(work, entry, verdict.reason, verdict, prepared.arguments)
+def expired(approval: Approval | None, now: float) -> bool:
+    """Tell whether an approval has run out."""
+    until = approval.expires_at if approval else None
+    return until is not None and now > until
 
 
-async def _ask(
-    work: Work, prepared: Prepared, run: Run, entry: Entry, rule: AuthRule
-) -> Permitted | Observation:
+async def _asked(
+    work: Work, prepared: Prepared, run: Run, rule: AuthRule, turn: int
+) -> Answered | None:
+    entry = run.deps.registry.get(prepared.tool)
+
+    def judge(decision: Decision) -> str | None:
+        """See that an edit fits the tool and is not denied."""
+        if decision.edited_action is None:
+            return None
+        arguments = edited(prepared.arguments, decision.edited_action, entry)
+        if isinstance(arguments, str):
+            return arguments
+        found = ruling(entry, arguments, run.deps.authorise)
+        denied = found is not None and found.decision == "deny"
+        return f"The rules deny it: {found.reason}" if found and denied else None
+
+    place = f"{work.step.id}:{work.state['round']}:{work.number}"
     question = _question(work, prepared, run, entry, rule)
-    key = (
-        f"approve:{work.step.id}:{work.state['round']}:{work.number}:{prepared.digest}"
+    return await ask_in_term(
+        run, f"approve:{place}:{prepared.digest}:{turn}", question, judge
     )
-    decision = await ask(run, key, question)
-    if decision is None:
-        reason = "it needs an approval and nobody can be asked; give a checkpointer"
-        verdict = _verdict("authorisation", reason, Category.ENVIRONMENT)
-        return refused(work, entry, reason, verdict, prepared.arguments)
-    return _answered(work, prepared, run, entry, decision)
 
 
 def _question(
@@ -131,43 +139,38 @@ def _question(
     )
 
 
-def _answered(
-    work: Work, prepared: Prepared, run: Run, entry: Entry, decision: Decision
+def _answer(
+    work: Work, asked: Permitted, run: Run, answered: Answered
 ) -> Permitted | Observation:
+    decision, until = answered.decision, answered.question.expires_at
+    prepared = asked.prepared
+    entry = run.deps.registry.get(prepared.tool)
     if decision.type == "approve":
-        return _consent(prepared, entry, run)
-    if decision.type == "edit" and decision.edited_action:
-        return _edited(work, prepared, run, entry, decision.edited_action.args)
+        return asked.but(approval=Approval(digest=prepared.digest, expires_at=until))
+    if decision.edited_action:
+        arguments = edited(prepared.arguments, decision.edited_action, entry)
+        if not isinstance(arguments, str):
+            return _as_edited(asked, arguments, entry, until)
     said = decision.message or "no reason was given"
     text = f"a person rejected it: {said}" if decision.type == "reject" else said
-    verdict = _verdict("person", text, Category.REQUIREMENT)
-    seen = refused(work, entry, text, verdict, prepared.arguments)
-    return seen.but(advice=decision.message)
+    return said_no(work, entry, prepared, text, decision.message)
 
 
-def _consent(prepared: Prepared, entry: Entry, run: Run) -> Permitted:
-    term = entry.policy.approval_expires_s
-    expires = run.now() + term if term else None
-    approval = Approval(digest=prepared.digest, expires_at=expires)
-    return Permitted(prepared=prepared, approval=approval)
-
-
-def _edited(
-    work: Work, prepared: Prepared, run: Run, entry: Entry, edits: dict[str, Any]
-) -> Permitted | Observation:
-    """Take edited arguments: checked against the schema and authorised again."""
-    arguments = {**prepared.arguments, **edits}
-    problems = entry.problems(arguments)
-    if problems:
-        text = "the edited arguments do not fit: " + "; ".join(problems)
-        verdict = _verdict("person", text, Category.REQUIREMENT)
-        return refused(work, entry, text, verdict, arguments)
-    rule = ruling(entry, arguments, run.deps.authorise)
-    changed = prepared.but(
-        arguments=arguments,
-        digest=call_digest(entry, arguments),
-        changed=tuple(dict.fromkeys((*prepared.changed, *edits))),
+def _as_edited(
+    asked: Permitted, arguments: dict[str, Any], entry: Entry, until: float | None
+) -> Permitted:
+    """Return the edited call with the consent its editor gave by writing it."""
+    before, digest = asked.prepared.arguments, call_digest(entry, arguments)
+    edits = {
+        name: value
+        for name, value in arguments.items()
+        if name not in before or before[name] != value
+    }
+    changed = tuple(dict.fromkeys((*asked.prepared.changed, *edits)))
+    return Permitted(
+        prepared=asked.prepared.but(
+            arguments=arguments, digest=digest, changed=changed
+        ),
+        approval=Approval(digest=digest, expires_at=until),
+        edits={**(asked.edits or {}), **edits},
     )
-    if rule and rule.decision == "deny":
-        return _denied(work, entry, changed, rule)
-    return _consent(changed, entry, run).but(edits=edits)

@@ -21,6 +21,9 @@ from mendgraph.tools.plan_check import plan_problems
 from mendgraph.tools.registry import Registry
 from mendgraph.tools.run import Run
 
+NOT_PLANNED = "not answered: the plan was given without an answer"
+"""Stands for the answer to a constraint where a given plan is mended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -80,7 +83,7 @@ def judge_patch(
     except ReplanRefused as refusal:
         return Judged(None, refusal.problems)
     before = {
-        f"c{number}": brief.plan.constraint_answers.get(text, "")
+        f"c{number}": brief.plan.constraint_answers.get(text) or NOT_PLANNED
         for number, text in enumerate(brief.constraints, start=1)
     }
     answers = {**before, **draft.constraint_answers}

@@ -17,6 +17,8 @@ from mendgraph.nodes.prompt_parts import (
     history,
     lesson_item,
     numbered,
+    problem_lines,
+    reads,
     reflection_text,
     short_signature,
     signature,
@@ -76,7 +78,7 @@ def fitted_plan_prompt(
         "resources": brief.resources,
         "approach": approach,
         "retired": _used_ids(brief.base),
-        "problems": [clip(mask(each), 80) for each in problems[:12]],
+        "problems": problem_lines(problems),
     }
     system = {"replanning": brief.base is not None}
     empty = render("plan", system, {**fixed, **dict.fromkeys(("task", *LABELS), "")})
@@ -144,7 +146,7 @@ def replan_prompt(brief: MendBrief, *, problems: Sequence[str] = ()) -> Prompt:
         "constraints": numbered(brief.constraints, total // 8),
         "facts": data(clip(facts, total * 5 // 8), "facts of the run"),
         "used": clip(_id_ranges((*plan.ids, *plan.retired)), 300),
-        "problems": [clip(mask(each), 80) for each in problems[:12]],
+        "problems": problem_lines(problems),
     }
     return render("replan", {}, user)
 
@@ -175,7 +177,7 @@ def _cone(brief: MendBrief) -> str:
         if step.id in brief.failed:
             lines.append(step_json(step))
         elif step.id in brief.cone:
-            near = brief.failed & set(step.dependencies)
+            near = reads(step, brief.failed)
             lines.append(step_json(step, WORDS) if near else step_brief(step))
     return clip("\n".join(lines), CONE_TOKENS)
 

@@ -11,6 +11,9 @@ from mendgraph.state.lesson import Found, Reflection
 from mendgraph.state.masking import mask, mask_value
 from mendgraph.state.outcome import Attempt, StepRecord
 from mendgraph.state.plan import Plan, Step
+from mendgraph.tools.bindings import expressions
+from mendgraph.tools.cel import compile_rule
+from mendgraph.tools.models.untrusted import neutralise
 from mendgraph.tools.registry import Entry
 
 DESCRIPTION_TOKENS = 60
@@ -34,7 +37,9 @@ def signature(entry: Entry) -> str:
     schema = entry.schema
     required = set(schema.get("required", ())) - {entry.policy.idempotency_arg}
     arguments = [
-        f"{name}{'' if name in required else '?'}: {_type(field)}"
+        f"{name}: {_type(field)}"
+        if name in required
+        else f"{name}?: {_type(field).removesuffix('|null')}"
         for name, field in schema.get("properties", {}).items()
         if name != entry.policy.idempotency_arg
     ]
@@ -85,6 +90,13 @@ def step_json(step: Step, omit: frozenset[str] = frozenset()) -> str:
     left_out = WORDS_FOR_PEOPLE | omit
     kept = {key: value for key, value in told.items() if key not in left_out and value}
     return clip(compact(kept), STEP_TOKENS)
+
+
+def reads(step: Step, ids: frozenset[str]) -> bool:
+    """Tell whether a step's inputs or rules refer to one of these steps."""
+    rules = [rule for rule in (step.precondition_rule, step.validation_rule) if rule]
+    found = (*expressions(step.inputs), *map(compile_rule, rules))
+    return any(each.step_references(ids) for each in found)
 
 
 def step_brief(step: Step) -> str:
@@ -167,6 +179,12 @@ def reflection_text(reflection: Reflection) -> str:
         f"advice: {reflection.next_action or reflection.suggested_strategy}",
     ]
     return "\n".join(clip(mask(part), ERROR_TOKENS) for part in parts if part)
+
+
+def problem_lines(problems: Sequence[str]) -> list[str]:
+    """Return what must be mended, bounded; what it quotes cannot end a fence."""
+    told = (" ".join(neutralise(mask(each)).split()) for each in problems[:12])
+    return [clip(each, 80) for each in told]
 
 
 def numbered(constraints: Iterable[str], total: int) -> list[str]:

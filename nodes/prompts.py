@@ -63,11 +63,11 @@ def patch_prompt(
         snapshots: What was learned from failures already mended in this task.
     """
     known = mask_value(dict(arguments), entry.policy.secret_args)
+    purpose = clip(mask(step.description), 60)
+    call = f"step {step.id}: {purpose}\narguments: {clip(compact(known), 250)}"
     user = {
-        "step_id": step.id,
-        "description": clip(mask(step.description), 60),
         "tool": signature(entry),
-        "arguments": data(clip(compact(known), 250), "arguments of the call"),
+        "call": data(call, "the call"),
         "failure": data(failure_text(failure), "the error"),
         "attempts": data("\n".join(attempt_lines(attempts)), "earlier attempts"),
         "snapshots": data(_bounded(snapshots, 3), "mended in this task"),
@@ -106,8 +106,7 @@ def reflect_prompt(
     told = [lesson_item(each).text for each in lessons[:5]]
     user = {
         "goal": clip(mask(goal), 300),
-        "step": step_json(step),
-        "failure": data(failure_text(failure), "the error"),
+        "failure": data(f"{step_json(step)}\n{failure_text(failure)}", "failed step"),
         "attempts": data("\n".join(attempt_lines(attempts, 10)), "attempts"),
         "upstream": data("\n".join(above[:10]), "outputs of direct upstream steps"),
         "lessons": data("\n".join(told), "lessons from earlier tasks"),
@@ -155,7 +154,7 @@ def signal_prompt(
     user = {
         "task": clip(mask(task), 600),
         "constraints": numbered(constraints, 600),
-        "steps": clip(steps, 600),
+        "steps": data(clip(steps, 600), "steps of the plan"),
         "message": data(clip(message, 600), "message"),
     }
     return render("signal", {}, user)

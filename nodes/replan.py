@@ -4,9 +4,10 @@ Local first: the cone is computed here, the model proposes a patch, the merge ch
 A patch refused twice leads to a global replan, an impossible one to a person.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from mendgraph.nodes.accepting import Pending, accepted
 from mendgraph.nodes.brief import MendBrief
 from mendgraph.nodes.drafting import (
     done_steps,
@@ -15,24 +16,20 @@ from mendgraph.nodes.drafting import (
     pending_of,
     read_records,
 )
+from mendgraph.nodes.heeding import heed
 from mendgraph.nodes.planning import draft_patch
-from mendgraph.nodes.signals import read_signals
-from mendgraph.state.algebra import Proposal, ancestors, cone, diff
+from mendgraph.state.algebra import ancestors, cone
 from mendgraph.state.channels import MendState
-from mendgraph.state.correction import Action, CorrectionEntry, Trigger
-from mendgraph.state.events import EventKind
+from mendgraph.state.correction import Action
 from mendgraph.state.lesson import Reflection
-from mendgraph.state.outcome import StepRecord, StepStatus
 from mendgraph.state.plan import Plan
 from mendgraph.tools.run import Run
-
-Pending = Mapping[str, Any]
 
 
 async def replan(state: MendState, run: Run) -> dict[str, Any]:
     """Propose the next version of the plan against the current one."""
     pending = state.get("pending") or {}
-    if run.deps.reasoner is None:
+    if run.deps.reasoner is None and pending["kind"] != "signal":
         reason = f"{pending.get('reason', '')}; there is no model to plan anew with"
         return {"pending": {"kind": "finish", "reason": reason.strip("; ")}}
     return await KINDS[pending["kind"]](state, run, pending)
@@ -62,7 +59,7 @@ def _to_blame(
     reflection: Reflection | None,
     effects: frozenset[str],
 ) -> frozenset[str]:
-    """Return the steps to mend: the failed ones, and an ancestor whose output is to blame."""
+    """Return the steps to mend: the failed, and an ancestor that is to blame."""
     cause = reflection.cause_step if reflection else None
     above = frozenset[str]().union(*(ancestors(plan, i) for i in failed))
     blamed = cause is not None and cause in above and cause not in effects
@@ -112,42 +109,10 @@ async def _global(state: MendState, run: Run, pending: Pending) -> dict[str, Any
     return {**update, "notes": draft.notes}
 
 
-async def _signal(state: MendState, run: Run, pending: Pending) -> dict[str, Any]:
-    """Take a message that came in during the run (F63)."""
-    heard = await read_signals(state, run, pending)
-    if heard.question:
-        return {
-            "pending": {
-                "kind": "clarify",
-                "origin": "signal",
-                "question": heard.question,
-            },
-            "notes": heard.notes,
-        }
-    plan = Plan.model_validate(state["plan"])
-    constraints = [*(state.get("constraints") or ()), *heard.constraints]
-    changed = {**state, "constraints": constraints, "task": heard.task}
-    reason = "; ".join(heard.constraints) or heard.task
-    draft = await draft_for(
-        changed,  # type: ignore[arg-type]  # the same channels with two values changed
-        run,
-        heard.task,
-        scope="reset" if heard.changed_goal else "keep",
-        reason=reason,
-    )
-    told = {"constraints": constraints, "task": heard.task}
-    notes = [*heard.notes, *draft.notes]
-    if draft.plan is None:
-        return {**told, "pending": draft.pending, "notes": notes}
-    kind = {**pending, "reason": reason, "trigger": Trigger.SIGNAL.value}
-    update = accepted(state, run, plan, draft.plan, kind, Action.GLOBAL_REPLAN)
-    return {**update, **told, "notes": notes}
-
-
 KINDS: dict[str, Callable[[MendState, Run, Pending], Awaitable[dict[str, Any]]]] = {
     "local_replan": _local,
     "global_replan": _global,
-    "signal": _signal,
+    "signal": heed,
 }
 
 
@@ -158,98 +123,3 @@ def reflection_of(state: MendState, pending: Pending) -> Reflection | None:
         if kept["id"] == wanted:
             return Reflection.model_validate(kept)
     return None
-
-
-def accepted(
-    state: MendState,
-    run: Run,
-    before: Plan,
-    after: Plan,
-    pending: Pending,
-    action: Action,
-) -> dict[str, Any]:
-    """Return the update that proposes a new version and voids what it replaced."""
-    run.spend(replans=1, corrections=1)
-    changed = diff(before, after)
-    run.emit(
-        EventKind.REPLANNED,
-        f"version {after.version}: {_told(changed.plain())}",
-        version=after.version,
-        scope=action.value,
-        **changed.plain(),
-    )
-    proposal = Proposal(base_version=before.version, plan=after, author=action.value)
-    return {
-        "plan": proposal.plain(),
-        "steps": _records(state, before, after),
-        "corrections": [_entry(state, run, before, pending, action)],
-        "pending": None,
-    }
-
-
-def _told(changed: Mapping[str, Any]) -> str:
-    parts = (
-        f"{name} {', '.join(changed[name])}"
-        for name in ("added", "dropped", "changed")
-        if changed[name]
-    )
-    return "; ".join(parts) or "the same steps"
-
-
-def _records(state: MendState, before: Plan, after: Plan) -> dict[str, Any]:
-    """Void the records of steps planned away; reopen those that must run again."""
-    records = read_records(state)
-    gone = [i for i in before.ids if i not in after.ids]
-    voided = {
-        i: (records.get(i) or _empty(i)).but(status=StepStatus.VOID).plain()
-        for i in gone
-    }
-    return voided | {i: r.plain() for i, r in _reopened(records, before, after).items()}
-
-
-def _empty(step_id: str) -> StepRecord:
-    return StepRecord(step_id=step_id, status=StepStatus.VOID, lineage=step_id)
-
-
-def _reopened(
-    records: Mapping[str, StepRecord], before: Plan, after: Plan
-) -> dict[str, StepRecord]:
-    """Return failed steps that stay, and finished ones whose input is made anew."""
-    fresh = {i for i in after.ids if i not in before.ids}
-    changed = fresh | set(diff(before, after).changed)
-    again: dict[str, StepRecord] = {}
-    for step_id in after.ids:
-        record = records.get(step_id)
-        if record is None:
-            continue
-        stale = step_id in changed or ancestors(after, step_id) & changed
-        failed = record.status in {StepStatus.FAILED, StepStatus.WAITING}
-        if failed or (record.status is StepStatus.DONE and stale):
-            again[step_id] = StepRecord(
-                step_id=step_id,
-                status=StepStatus.PENDING,
-                lineage=record.lineage,
-                corrections=record.corrections + 1,
-            )
-    return again
-
-
-def _entry(
-    state: MendState, run: Run, before: Plan, pending: Pending, action: Action
-) -> dict[str, Any]:
-    step_id = next(iter(pending.get("step_ids") or ()), None)
-    record = (state.get("steps") or {}).get(step_id or "") or {}
-    verdict = (record.get("failure") or {}).get("classification") or {}
-    return CorrectionEntry(
-        step_id=step_id,
-        trigger=Trigger(pending.get("trigger", Trigger.HARD)),
-        category=verdict.get("category", "plan_error"),
-        subclass=verdict.get("subclass", "-"),
-        action=action,
-        tier="plan",
-        reason=str(pending.get("reason", ""))[:300],
-        at=run.now(),
-        plan_version=before.version,
-        model_calls=run.meter.correction_model_calls,
-        prompt_tokens=run.meter.prompt_tokens,
-    ).plain()

@@ -56,7 +56,7 @@ def merge_patch(
     problems += reused([step.id for step in (*replacing, *added)], plan)
     problems += _untouchable(plan, gone, frozenset(cone), effects=effects)
     problems += _finished(gone, done=done, failed=failed)
-    problems += _still_failing(gone, failed=failed, effects=effects)
+    problems += _still_failing(gone, failed=set(failed) - set(done) - set(effects))
     _refuse(problems)
     steps = _substituted(plan, replacing, added, gone)
     return _next_version(plan, steps, gone)
@@ -111,13 +111,11 @@ def _finished(
     ]
 
 
-def _still_failing(
-    gone: Collection[str], *, failed: Collection[str], effects: Collection[str]
-) -> list[str]:
+def _still_failing(gone: Collection[str], *, failed: Collection[str]) -> list[str]:
     return [
         f"step {step_id!r} failed; replace it under a new id or drop it"
         for step_id in sorted(failed)
-        if step_id not in gone and step_id not in effects
+        if step_id not in gone
     ]
 
 

@@ -4,19 +4,18 @@ Tier 1 changes nothing, tier 2 changes arguments, tier 3 takes the fallback. Whe
 nothing new can be proposed the failure goes to `reflect`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from mendgraph.nodes.asking import ask
 from mendgraph.nodes.corrections import TIMEOUT_FACTOR
+from mendgraph.nodes.endings import end_waiting
 from mendgraph.nodes.monitor import RESUMED
 from mendgraph.nodes.patching import propose_fallback, propose_patch
+from mendgraph.nodes.waiting import pause
 from mendgraph.nodes.work import Work
 from mendgraph.state.call import Call
 from mendgraph.state.channels import StepState
 from mendgraph.state.correction import Action, Correction
-from mendgraph.state.events import EventKind
-from mendgraph.state.interrupts import Kind, Question
 from mendgraph.state.outcome import Tier
 from mendgraph.tools.run import Run
 
@@ -24,20 +23,45 @@ Plan = Callable[[Work, Run, Correction], Awaitable[Call | str]]
 
 
 async def retry_tier(state: StepState, run: Run) -> dict[str, Any]:
-    """Prepare the next attempt, or hand the failure on with the reason why not."""
+    """Prepare the next attempt, or hand the failure on with the reason why not.
+
+    A pause comes first: on resume the node runs again, and a proposal is not asked for
+    twice.
+    """
     work = Work(state)
     correction = Correction.model_validate(
         {k: v for k, v in state["decision"].items() if k in Correction.model_fields}
     )
-    call = await TIERS[correction.tier](work, run, correction)
+    waiting = await pause(work, run, correction)
+    if not waiting.goes_on:
+        return await _ended(work, run, correction, waiting.why)
+    call = await TIERS[correction.tier](
+        work, run, correction.but(wait_s=waiting.wait_s)
+    )
     if isinstance(call, str):
-        refused = correction.but(action=Action.REFLECT, tier="none", reason=call)
-        return {"decision": {**state["decision"], **refused.plain()}}
-    call = await _paused(work, run, call, correction)
-    return {"call": call.plain()}
+        return _handed_on(state, correction, call)
+    resumed = waiting.resumed and call.tier is Tier.POLL
+    return {"call": (call.but(why=RESUMED) if resumed else call).plain()}
 
 
-async def _same(work: Work, run: Run, correction: Correction) -> Call | str:
+async def _ended(
+    work: Work, run: Run, correction: Correction, why: str
+) -> dict[str, Any]:
+    """Leave what is not final as waiting; hand any other failure on."""
+    pending = work.observation.status == "pending"
+    if pending:
+        return await end_waiting(work, run, None, why)
+    return _handed_on(work.state, correction, why)
+
+
+def _handed_on(
+    state: Mapping[str, Any], correction: Correction, why: str
+) -> dict[str, Any]:
+    refused = correction.but(action=Action.REFLECT, tier="none", reason=why)
+    return {"decision": {**state["decision"], **refused.plain()}}
+
+
+async def _same(work: Work, _run: Run, correction: Correction) -> Call | str:
     """Tier 1: the same call, with a higher limit after a timeout."""
     timed_out = bool(work.failures) and (
         work.failures[-1].facts.timeout_s is not None
@@ -108,7 +132,7 @@ async def _directed(work: Work, run: Run, correction: Correction) -> Call | str:
     )
 
 
-async def _poll(work: Work, run: Run, correction: Correction) -> Call | str:
+async def _poll(work: Work, _run: Run, correction: Correction) -> Call | str:
     """Look again how far an accepted effect is."""
     return work.call.but(tier=Tier.POLL, wait_s=correction.wait_s, why="looking again")
 
@@ -120,38 +144,3 @@ TIERS: dict[str, Plan] = {
     "directed": _directed,
     "poll": _poll,
 }
-
-
-async def _paused(work: Work, run: Run, call: Call, correction: Correction) -> Call:
-    """Pause resumably where the wait is longer than may be slept through."""
-    if call.wait_s <= run.limits.inline_wait_s:
-        if call.wait_s:
-            text = f"waits {call.wait_s:g} s: {correction.reason}"[:300]
-            run.emit(EventKind.WAITING, text, step_id=work.step.id, attempt=work.number)
-        return call
-    until = await _until(work, run, call.wait_s)
-    question = Question(
-        kind=Kind.WAITING,
-        name=work.tool,
-        description=(
-            f"Step {work.step.id!r} has to wait: {correction.reason}. "
-            "Resume with approve once it may go on, or reject to stop waiting."
-        ),
-        step_id=work.step.id,
-        plan_version=work.state["plan_version"],
-        expires_at=None,
-        args={"not_before": until},
-    )
-    key = f"wait:{work.step.id}:{work.state['round']}:{work.number}"
-    decision = await ask(run, key, question)
-    if decision is None:
-        return call.but(wait_s=run.limits.inline_wait_s)
-    left = max(0.0, until - run.now()) if correction.tier != "poll" else 0.0
-    return call.but(wait_s=min(left, run.limits.inline_wait_s), why=RESUMED)
-
-
-async def _until(work: Work, run: Run, wait_s: float) -> float:
-    """Return when the wait is over, the same after every re-run of the node."""
-    name = f"until:{work.step.id}:{work.state['round']}:{work.number}"
-    kept, _ = await run.vault.question(name, {"until": run.now() + wait_s})
-    return float(kept["until"])

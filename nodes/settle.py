@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mendgraph.nodes.signals import unread_signals
 from mendgraph.state.channels import MendState
 from mendgraph.state.limits import Exhausted, Spent, check
 from mendgraph.state.outcome import Escalation, StepStatus
@@ -23,17 +24,22 @@ async def settle(state: MendState, run: Run) -> dict[str, Any]:
     run.charge(Spent(seconds=run.deps.boards.drop(state["round"]), rounds=1))
     spent = Spent.model_validate(state.get("spent") or {}).plus(run.meter)
     update = {"round": run.deps.new_id(), "round_at": run.now()}
-    return {**update, "pending": await _next(state, run, plan, records, spent)}
+    return {**update, "pending": await _next(run, plan, records, spent)}
 
 
 async def _next(
-    state: MendState, run: Run, plan: Plan, records: Mapping[str, Any], spent: Spent
+    run: Run, plan: Plan, records: Mapping[str, Any], spent: Spent
 ) -> dict[str, Any] | None:
-    unread = [
-        k for k, s in sorted((await run.vault.signals()).items()) if not s.get("read")
-    ]
-    if unread and run.deps.reasoner is not None:
+    unread = await unread_signals(run)
+    if unread:
         return {"kind": "signal", "signals": unread}
+    return what_next(run, plan, records, spent)
+
+
+def what_next(
+    run: Run, plan: Plan, records: Mapping[str, Any], spent: Spent
+) -> dict[str, Any] | None:
+    """Return what the records ask for; None is another round."""
     if all_done(plan, records):
         return {"kind": "finish"}
     exhausted = check(run.limits, spent, *ROUND_CAPS)

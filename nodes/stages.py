@@ -70,7 +70,7 @@ class History:
 
     def stages(self, allowance: int) -> str:
         """Return stage summaries only: the conclusions of all steps."""
-        for size in STAGE_SIZES[1:]:
+        for size in STAGE_SIZES[2:]:
             parts = self._parts(size, frozenset())
             if _cost(parts) <= allowance:
                 return "\n".join(parts)

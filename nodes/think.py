@@ -177,11 +177,18 @@ async def _after_answer(
     state: MendState, run: Run, pending: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Go on from a person's answer."""
+    if pending.get("origin") == "signal" and _nothing_more(pending):
+        return {"pending": None, **_round(run)}
     if run.deps.reasoner is not None:
         return await _replan_with_answer(state, run, pending)
     if pending.get("origin") == "plan":
         return _plan_from_answer(run, str(pending["answer"]))
     return _retry_or_stop(state, run, pending)
+
+
+def _nothing_more(pending: Mapping[str, Any]) -> bool:
+    """Tell whether a person, asked about a message, says to go on as planned."""
+    return str(pending.get("answer", "")).strip().lower() in {"", "go on"}
 
 
 async def _replan_with_answer(
@@ -191,6 +198,10 @@ async def _replan_with_answer(
     draft = await draft_for(state, run, task)
     before = Plan.model_validate(state["plan"])
     update: dict[str, Any] = {"notes": draft.notes, **_round(run), "pending": None}
+    if draft.plan is None and pending.get("origin") == "signal":
+        why = (draft.pending or {}).get("reason", "no other plan was found")
+        told = {"kind": "signal", "text": f"the plan stays: {why}", "at": run.now()}
+        return {**update, "notes": [*draft.notes, told]}
     if draft.plan is None:
         return {**update, "pending": draft.pending}
     proposal = Proposal(base_version=before.version, plan=draft.plan, author="think")

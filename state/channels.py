@@ -112,7 +112,7 @@ class StepOutput(TypedDict):
 EMPTY: dict[str, Any] = {
     "schema_version": SCHEMA_VERSION,
     "steps": None,
-    "spent": None,
+    "spent": {"fresh": {}},
     "corrections": None,
     "reflections": None,
     "notes": None,

@@ -49,6 +49,10 @@ class Reflection(Record):
     signature: str
     confidence: float | None = Field(default=None, ge=0, le=1)
     """Calibrated; None while unknown."""
+    stated: float | None = Field(default=None, ge=0, le=1)
+    """As the model said it; outcomes decide what that is worth."""
+    band: str = ""
+    """What the confidence allowed: act, verify, explore or unknown."""
     resolved: bool | None = None
     """Whether the directed fix worked; None while open."""
     light: bool = False

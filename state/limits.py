@@ -170,6 +170,8 @@ def slice_of(limits: Limits, spent: Spent, share: float) -> tuple[Limits, Spent]
 def add_spent(
     left: dict[str, Any] | None, right: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Reduce two plain `Spent` deltas to their sum; missing means nothing spent."""
+    """Reduce two plain `Spent` deltas to their sum; `{"fresh": delta}` begins anew."""
+    if right and "fresh" in right:
+        return Spent.model_validate(right["fresh"]).plain()
     first = Spent.model_validate(left or {})
     return first.plus(Spent.model_validate(right or {})).plain()

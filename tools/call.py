@@ -7,10 +7,14 @@ limit is left; whether it had an effect is then unknown.
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.errors import GraphBubbleUp
 
 from mendgraph.state.failure import FailureFacts, Layer
@@ -59,13 +63,34 @@ async def call_tool(
         given[entry.policy.idempotency_arg] = idempotency_key
     started = clock()
     try:
-        value = await asyncio.wait_for(entry.tool.ainvoke(given, config), timeout_s)
+        value = await asyncio.wait_for(_invoke(entry.tool, given, config), timeout_s)
         return Called(value=normal(value), started_at=started, ended_at=clock())
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001  every fault of a tool becomes data
         facts = _facts(error, entry, given, timeout_s, (clock() - started) * 1_000)
         return Called(facts=facts, started_at=started, ended_at=clock())
+
+
+POOL = ThreadPoolExecutor(max_workers=512, thread_name_prefix="mendgraph-tool")
+"""Threads of synchronous tools; a loop's own pool has few, and waiting ones fill it."""
+
+
+async def _invoke(
+    tool: BaseTool, given: dict[str, Any], config: RunnableConfig | None
+) -> Any:
+    """Call a tool without blocking the loop, whether or not it is asynchronous."""
+    if is_async(tool):
+        return await tool.ainvoke(given, config)
+    call = partial(copy_context().run, tool.invoke, given, config)
+    return await asyncio.get_running_loop().run_in_executor(POOL, call)
+
+
+def is_async(tool: BaseTool) -> bool:
+    """Tell whether a tool has a coroutine of its own."""
+    if isinstance(tool, StructuredTool | Tool):
+        return tool.coroutine is not None
+    return type(tool)._arun is not BaseTool._arun  # noqa: SLF001  the way to tell
 
 
 def _facts(

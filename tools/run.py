@@ -81,6 +81,8 @@ class Run:
     write: Callable[[Any], None]
     can_ask: bool
     meter: Spent = field(default_factory=Spent)
+    waited: bool = False
+    """The wait before this attempt is over."""
 
     @property
     def limits(self) -> Limits:

@@ -76,7 +76,7 @@ async def _segment(
     agent: MendGraph, thread: str, given: Any, view: LiveView | None
 ) -> StateSnapshot:
     """Run to the next stop; events of step subgraphs come through, too."""
-    config: Any = config_of(thread)
+    config = config_of(thread)
     stream = agent.astream(given, config, stream_mode="custom", subgraphs=True)
     if view is None:
         async for _ in stream:

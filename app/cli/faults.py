@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-import click
 import typer
 
 from mendgraph.cli.exits import Code
@@ -76,7 +75,7 @@ def guarded(command: Callable[Param, Out]) -> Callable[Param, Out]:
     def run(*args: Param.args, **kwargs: Param.kwargs) -> Out:
         try:
             return command(*args, **kwargs)
-        except (click.exceptions.Exit, click.ClickException, click.Abort):
+        except (typer.Exit, typer.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
             told = tell(error)

@@ -68,7 +68,7 @@ def _versions(
     if plan.get("version", 1) == 1:
         return []
     found: dict[int, dict[str, Any]] = {}
-    config: Any = config_of(thread)
+    config = config_of(thread)
     for past in islice(agent.get_state_history(config), CHECKPOINTS):
         older = past.values.get("plan") or {}
         same_task = past.values.get("task_id") == values.get("task_id")

@@ -19,9 +19,7 @@ group = typer.Typer(help="Lessons of earlier tasks.", no_args_is_help=True)
 HEADS = ("id", "signature", "hits", "helped", "hurt", "lesson")
 
 
-def _with(
-    persist: str, use: Callable[["ChromaMemory"], Awaitable[Out]]
-) -> Out:
+def _with(persist: str, use: Callable[["ChromaMemory"], Awaitable[Out]]) -> Out:
     """Open the long-term memory of a folder, use it, close it.
 
     Raises:
@@ -35,17 +33,19 @@ def _with(
     with opened(existing(persist)) as (agent, _):
         memory: Any = agent.held.deps.memory
         assert isinstance(memory, ChromaMemory)  # noqa: S101 (a folder has one)
-        try:
-            found = asyncio.run(_awaited(use(memory)))
-        finally:
-            memory.close()
+        found = asyncio.run(_used(memory, use))
     for problem in memory.problems:
         say_error(problem)
     return found
 
 
-async def _awaited(call: Awaitable[Out]) -> Out:
-    return await call
+async def _used(
+    memory: "ChromaMemory", use: Callable[["ChromaMemory"], Awaitable[Out]]
+) -> Out:
+    try:
+        return await use(memory)
+    finally:
+        await memory.close()
 
 
 @group.command("list")
@@ -104,7 +104,9 @@ def forget(
         return known
 
     if not _with(persist, gone):
-        raise WrongUse(f"there is no lesson {lesson!r}; `mendgraph memory list` shows all")
+        raise WrongUse(
+            f"there is no lesson {lesson!r}; `mendgraph memory list` shows all"
+        )
     say(f"Forgotten: {lesson}")
 
 

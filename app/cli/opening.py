@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import Interrupt, StateSnapshot
 
 from mendgraph.cli.faults import WrongUse
-from mendgraph.cli.settings import RunSettings, recall, remembered
+from mendgraph.cli.settings import ThreadSettings, recall, remembered
 from mendgraph.cli.tool_spec import ToolSet, load_tools
 from mendgraph.graph.agent import MendGraph, question_of
 from mendgraph.graph.build import create_mend_agent
@@ -45,8 +46,8 @@ def existing(persist: str) -> str:
 
 @contextmanager
 def opened(
-    persist: str, settings: RunSettings | None = None
-) -> Iterator[tuple[MendGraph, RunSettings]]:
+    persist: str, settings: ThreadSettings | None = None
+) -> Iterator[tuple[MendGraph, ThreadSettings]]:
     """Open an agent for a run, and close it.
 
     Raises:
@@ -55,7 +56,7 @@ def opened(
     """
     if not is_database(persist):
         open_folder(persist, busy_s=LOCKED_S).close()
-    chosen = settings or RunSettings()
+    chosen = settings or ThreadSettings()
     agent = _agent(persist, chosen, load_tools(chosen.tools, Path(chosen.folder)))
     try:
         yield agent, chosen
@@ -63,17 +64,22 @@ def opened(
         agent.close()
 
 
-def _agent(persist: str, settings: RunSettings, found: ToolSet) -> MendGraph:
+def _agent(persist: str, settings: ThreadSettings, found: ToolSet) -> MendGraph:
     asked = {**found.interrupt_on, **dict.fromkeys(settings.interrupt_on, True)}
+    own = found.more.get("limits") or Limits()
+    limits = {**own.model_dump(exclude_unset=True), **settings.limits}
+    given: dict[str, Any] = {**found.more, "limits": Limits.model_validate(limits)}
+    if settings.model:
+        given["model"] = settings.model
+    if settings.fallback_models:
+        given["fallback_models"] = settings.fallback_models
     return create_mend_agent(
-        settings.model or found.model,
         tools=found.tools,
         policies=found.policies,
         authorise=found.authorise,
         interrupt_on=asked,
-        limits=Limits.model_validate(settings.limits),
-        fallback_models=settings.fallback_models,
         persist=persist,
+        **given,
     )
 
 
@@ -85,7 +91,7 @@ def reading(persist: str) -> Iterator[MendGraph]:
 
 
 @contextmanager
-def reopened(persist: str, thread: str) -> Iterator[tuple[MendGraph, RunSettings]]:
+def reopened(persist: str, thread: str) -> Iterator[tuple[MendGraph, ThreadSettings]]:
     """Open an agent with the settings its thread was run with.
 
     Raises:
@@ -104,7 +110,7 @@ def reopened(persist: str, thread: str) -> Iterator[tuple[MendGraph, RunSettings
         yield found
 
 
-def config_of(thread: str) -> dict[str, Any]:
+def config_of(thread: str) -> RunnableConfig:
     """Return the config that names a thread."""
     return {"configurable": {"thread_id": thread}}
 

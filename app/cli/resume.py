@@ -12,20 +12,21 @@ from mendgraph.cli.output import say
 from mendgraph.cli.run import go_on
 
 
-def resume(  # noqa: PLR0913 (each is an option of the command)
+def resume(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     thread: ThreadArgument,
     answer: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ID=JSON",
-            help="Answer a question by its id or step, as s2='{\"type\": \"approve\"}'.",
+            help='Answer a question by its id or step, as s2=\'{"type": "approve"}\'.',
         ),
     ] = None,
     approve: Annotated[
         bool, typer.Option("--approve", help="Approve the one open question.")
     ] = False,
     edit: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Approve it with other arguments.")
+        str | None,
+        typer.Option(metavar="JSON", help="Approve it with other arguments."),
     ] = None,
     reject: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Reject it, and say why.")
@@ -39,9 +40,7 @@ def resume(  # noqa: PLR0913 (each is an option of the command)
 ) -> None:
     """Go on with a thread: tools, model and limits are those it was run with."""
     single = _single(approve=approve, edit=edit, reject=reject, respond=respond)
-    code = _resume(
-        thread, answer or [], single, persist, as_json=as_json, plain=plain
-    )
+    code = _resume(thread, answer or [], single, persist, as_json=as_json, plain=plain)
     raise typer.Exit(code)
 
 
@@ -91,7 +90,7 @@ def _resume(
         snapshot = snapshot_of(agent, thread)
         answers = read_answers(answer, single, questions_of(snapshot))
         if snapshot.next:
-            given = Command[Any](resume=answers) if answers else None
+            given: Any = Command(resume=answers) if answers else None
             snapshot = go_on(
                 agent, thread, given, persist, as_json=as_json, plain=plain
             )

@@ -15,11 +15,11 @@ from mendgraph.cli.output import command_line, console, say
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
-    from mendgraph.cli.settings import RunSettings
+    from mendgraph.cli.settings import ThreadSettings
     from mendgraph.graph.agent import MendGraph
 
 
-def run(  # noqa: PLR0913 (each is an option of the command)
+def run(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     task: Annotated[str, typer.Argument(help="What to do, in words.")] = "",
     tools: Annotated[
         list[str] | None,
@@ -57,7 +57,8 @@ def run(  # noqa: PLR0913 (each is an option of the command)
         typer.Option(metavar="NAME=VALUE", help="An allowance, such as retries=3."),
     ] = None,
     constraint: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A rule the plan must keep.")
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="A rule the plan must keep."),
     ] = None,
     persist: Persist = PERSIST,
     as_json: AsJson = False,
@@ -68,9 +69,9 @@ def run(  # noqa: PLR0913 (each is an option of the command)
     Questions are asked at the terminal. Without one (or with --json) the run stops at
     the first question with exit code 5 and goes on with `mendgraph resume`.
     """
-    from mendgraph.cli.settings import RunSettings, read_limits
+    from mendgraph.cli.settings import ThreadSettings, read_limits
 
-    settings = RunSettings(
+    settings = ThreadSettings(
         tools=tuple(tools or ()),
         folder=str(Path.cwd()),
         model=model,
@@ -87,7 +88,7 @@ def run(  # noqa: PLR0913 (each is an option of the command)
 
 
 def _given(
-    settings: "RunSettings", plan: Path | None, constraints: list[str]
+    settings: "ThreadSettings", plan: Path | None, constraints: list[str]
 ) -> dict[str, Any]:
     """Return the input of the run.
 
@@ -107,7 +108,7 @@ def _given(
 
 
 def _run(
-    settings: "RunSettings",
+    settings: "ThreadSettings",
     given: dict[str, Any],
     thread: str,
     persist: str,
@@ -148,7 +149,7 @@ def _check(
             "there is no model to plan with and no plan; add --model provider:name "
             "or --plan FILE"
         )
-    snapshot: Any = agent.get_state(config_of(thread))
+    snapshot = agent.get_state(config_of(thread))
     check_schema(snapshot.values, thread)
     if snapshot.next:
         raise WrongUse(

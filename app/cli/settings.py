@@ -13,7 +13,7 @@ ROOM = ("mendgraph", "cli")
 PAGE = 1_000
 
 
-class RunSettings(Record):
+class ThreadSettings(Record):
     """What was given to `run`; keys of models are never among it."""
 
     tools: tuple[str, ...] = ()
@@ -28,12 +28,12 @@ class RunSettings(Record):
     """Seconds since the epoch."""
 
 
-def remember(store: BaseStore, thread: str, settings: RunSettings) -> None:
+def remember(store: BaseStore, thread: str, settings: ThreadSettings) -> None:
     """Keep the settings of a thread."""
     store.put(ROOM, thread, settings.plain(), index=False)
 
 
-def recall(store: BaseStore, thread: str) -> RunSettings | None:
+def recall(store: BaseStore, thread: str) -> ThreadSettings | None:
     """Return the settings of a thread; None when it was not run from here.
 
     Raises:
@@ -43,7 +43,7 @@ def recall(store: BaseStore, thread: str) -> RunSettings | None:
     if item is None:
         return None
     try:
-        return RunSettings.model_validate(item.value)
+        return ThreadSettings.model_validate(item.value)
     except ValidationError as error:
         raise WrongUse(
             f"the settings of thread {thread} were written by another version of "

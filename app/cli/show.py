@@ -1,6 +1,7 @@
 """`mendgraph show` and `mendgraph threads`: where things stand."""
 
 import asyncio
+import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -104,10 +105,20 @@ def _print_effects(found: "RunView") -> None:
         return
     say("", "Effects", style="bold")
     rows = [
-        (entry.step_id, entry.tool, entry.status.value, entry.arguments, entry.note)
+        (
+            entry.step_id,
+            entry.tool,
+            entry.status.value,
+            _json(entry.arguments),
+            entry.note,
+        )
         for entry in found.effects
     ]
     print_table(("step", "tool", "status", "arguments", "note"), rows, "")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def threads(persist: Persist = PERSIST, as_json: AsJson = False) -> None:
@@ -146,7 +157,7 @@ def _thread(agent: "MendGraph", name: str) -> dict[str, Any]:
     from mendgraph.cli.opening import config_of
     from mendgraph.report.words import fit, moment
 
-    config: Any = config_of(name)
+    config = config_of(name)
     snapshot = agent.get_state(config)
     values = snapshot.values
     waits = "waiting" if snapshot.interrupts else values.get("status")

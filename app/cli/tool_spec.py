@@ -14,13 +14,16 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from mendgraph.cli.faults import WrongUse
+from mendgraph.graph.build import create_mend_agent
 from mendgraph.tools.shipped.toolkit import Toolkit
 
 SHAPES = (
-    "a list of tools, a Toolkit, a mapping with `tools` (and `policies`, `authorise`, "
-    "`interrupt_on`, `model`), or a function without arguments that returns one"
+    "a list of tools, a Toolkit, a mapping with `tools` (and `policies`, "
+    "`interrupt_on`, …), or a function without arguments that returns one of these"
 )
-PARTS = frozenset({"tools", "policies", "authorise", "interrupt_on", "model"})
+OURS = frozenset({"checkpointer", "store", "persist", "name"})
+"""Arguments of `create_mend_agent` that the command line sets itself."""
+KEPT_APART = frozenset({"tools", "policies", "authorise", "interrupt_on"})
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,8 @@ class ToolSet:
     policies: Mapping[str, Any] = field(default_factory=dict)
     authorise: tuple[Any, ...] = ()
     interrupt_on: Mapping[str, Any] = field(default_factory=dict)
-    model: Any = None
-    """A chat model made by the module; a `--model` on the command line wins."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Other arguments of `create_mend_agent`, such as a chat model or limits."""
 
     def __add__(self, other: "ToolSet") -> "ToolSet":
         """Return both together."""
@@ -41,7 +44,7 @@ class ToolSet:
             policies={**self.policies, **other.policies},
             authorise=self.authorise + other.authorise,
             interrupt_on={**self.interrupt_on, **other.interrupt_on},
-            model=self.model if other.model is None else other.model,
+            more={**self.more, **other.more},
         )
 
 
@@ -118,16 +121,19 @@ def _as_tool_set(found: Any, spec: str) -> ToolSet:
         return ToolSet(found.tools, found.policies)
     if isinstance(found, list | tuple):
         return ToolSet(tuple(found))
-    if isinstance(found, Mapping) and "tools" in found and set(found) <= PARTS:
+    if isinstance(found, Mapping) and "tools" in found:
         return _from_mapping(found, spec)
     raise WrongUse(f"--tools {spec!r} is {type(found).__name__}; name {SHAPES}")
 
 
 def _from_mapping(found: Mapping[str, Any], spec: str) -> ToolSet:
+    allowed = set(inspect.signature(create_mend_agent).parameters) - OURS
+    if refused := sorted(set(found) - allowed):
+        raise WrongUse(f"--tools {spec!r} may not set {', '.join(refused)}")
     inner = _as_tool_set(_made(found["tools"], spec), spec)
     return inner + ToolSet(
         policies=found.get("policies") or {},
         authorise=tuple(found.get("authorise") or ()),
         interrupt_on=found.get("interrupt_on") or {},
-        model=found.get("model"),
+        more={k: v for k, v in found.items() if k not in KEPT_APART},
     )

@@ -46,7 +46,7 @@ class Axis:
         """
         spans = sorted(busy) or [(0.0, 1.0)]
         self.pieces = _pieces(_merged(spans))
-        seen = sum(end - start for start, end in self.pieces) or 1e-3
+        seen = max(1e-3, sum(end - start for start, end in self.pieces))
         cuts = CUT_PX * (len(self.pieces) - 1)
         self.scale = _scale(spans, seen, least - cuts, max(least, most) - cuts)
         self._starts = [start for start, _ in self.pieces]
@@ -121,7 +121,7 @@ def _pieces(merged: Sequence[Span]) -> list[Span]:
 
 def _scale(spans: Sequence[Span], seen: float, least: float, most: float) -> float:
     lengths = sorted(end - start for start, end in spans)
-    median = lengths[len(lengths) // 2] or 1e-3
+    median = max(1e-3, lengths[len(lengths) // 2])
     wished = 16.0 / median * seen
     return max(least, min(wished, most), 200.0) / seen
 

@@ -8,18 +8,21 @@ import base64
 import hashlib
 from functools import cache
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from mendgraph.report import dag, layout, timeline, words
 from mendgraph.report.records import RunView
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 FOLDER = Path(__file__).parent
 
 
 def render(view: RunView) -> str:
     """Return the report as one HTML document that opens offline."""
+    from markupsafe import Markup
+
     style = _style()
     return (
         _environment()
@@ -36,7 +39,9 @@ def render(view: RunView) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,

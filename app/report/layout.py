@@ -5,12 +5,14 @@ Tagawa and Toda (1981). Steps without any edge stand in rows below.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graphlay import Graph, Layout, layout
 from pydantic import Field
 
 from mendgraph.state.record import Record
+
+if TYPE_CHECKING:
+    from graphlay import Layout
 
 Point = tuple[float, float]
 Edge = tuple[str, str]
@@ -57,6 +59,8 @@ def arrange(ids: Sequence[str], edges: Iterable[Edge], room: float) -> Arrangeme
 
 
 def _layered(ids: Sequence[str], edges: Sequence[Edge], room: float) -> Arrangement:
+    from graphlay import Graph, layout
+
     graph = Graph()
     for name in ids:
         graph.node(name, width=WIDTH, height=HEIGHT, label="")
@@ -71,11 +75,11 @@ def _layered(ids: Sequence[str], edges: Sequence[Edge], room: float) -> Arrangem
     return _read(min(tried, key=_width), edges)
 
 
-def _width(found: Layout) -> float:
+def _width(found: "Layout") -> float:
     return float(found.bounds["max"]["x"] - found.bounds["min"]["x"])
 
 
-def _read(found: Layout, edges: Sequence[Edge]) -> Arrangement:
+def _read(found: "Layout", edges: Sequence[Edge]) -> Arrangement:
     left, top = found.bounds["min"]["x"] - MARGIN, found.bounds["min"]["y"] - MARGIN
     corners = {
         name: (x - left - WIDTH / 2, y - top - HEIGHT / 2)

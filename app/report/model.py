@@ -22,6 +22,7 @@ def view(
     strategies: Sequence[Mapping[str, Any]] = (),
     reasoning: Mapping[str, Mapping[str, Any]] | None = None,
     history: Sequence[Mapping[str, Any]] = (),
+    questions: Sequence[Mapping[str, Any]] = (),
 ) -> RunView:
     """Return everything a report shows of one thread.
 
@@ -31,6 +32,7 @@ def view(
         strategies: Strategies of the store, for the board.
         reasoning: Reasoning chains by key; those with times become model-call bars.
         history: Plans of all versions, the current one or not, in any order.
+        questions: Values of the thread's open interrupts.
 
     Raises:
         pydantic.ValidationError: A record does not fit this version's schema.
@@ -41,6 +43,7 @@ def view(
         masked(strategies),
         masked(reasoning or {}),
         masked(history),
+        masked(questions),
     )
     nodes, bars = steps.nodes(sources), spans.bars(sources)
     thoughts, meters = spans.thoughts(sources), tally.meters(sources)

@@ -36,6 +36,17 @@ class Sources:
     strategy_book: Sequence[Mapping[str, Any]] = ()
     reasoning: Mapping[str, Mapping[str, Any]] | None = None
     history: Sequence[Mapping[str, Any]] = ()
+    questions: Sequence[Mapping[str, Any]] = ()
+
+    @cached_property
+    def asked(self) -> dict[str, str]:
+        """Open questions to people by step id; `""` stands for the whole task."""
+        found = {}
+        for payload in self.questions:
+            step_id = (payload.get("metadata") or {}).get("step_id") or ""
+            actions = payload.get("action_requests") or [{}]
+            found[str(step_id)] = str(actions[0].get("description") or "a question")
+        return found
 
     @cached_property
     def status(self) -> TaskStatus:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mendgraph.report.records import Node
 from mendgraph.report.sources import Sources
-from mendgraph.state.outcome import Attempt, StepRecord, StepStatus
+from mendgraph.state.outcome import Attempt, StepRecord, StepStatus, TaskStatus
 from mendgraph.state.plan import Plan, Step
 
 
@@ -16,7 +16,8 @@ def nodes(sources: Sources) -> tuple[Node, ...]:
     made = [_planned(sources, step) for step in planned.values()]
     made += [_bare(sources.steps[each], sources.plan) for each in unplanned]
     heirs = _heirs(made)
-    return tuple(_explained(node, heirs, sources.steps.get(node.id)) for node in made)
+    named = [n.model_copy(update={"replaced_by": heirs.get(n.id, ())}) for n in made]
+    return tuple(n.model_copy(update={"why": _why(sources, n)}) for n in named)
 
 
 def _planned(sources: Sources, step: Step) -> Node:
@@ -91,14 +92,15 @@ def _heirs(made: list[Node]) -> dict[str, tuple[str, ...]]:
     return heirs
 
 
-def _explained(
-    node: Node, heirs: Mapping[str, tuple[str, ...]], record: StepRecord | None
-) -> Node:
-    named = node.model_copy(update={"replaced_by": heirs.get(node.id, ())})
-    why = (
-        _gone(named, record) if named.retired else REASONS[named.status](named, record)
-    )
-    return named.model_copy(update={"why": why})
+def _why(sources: Sources, node: Node) -> str:
+    record = sources.steps.get(node.id)
+    if node.retired:
+        return _gone(node, record)
+    if node.id in sources.asked and node.status is not StepStatus.DONE:
+        return f"waits for an answer: {sources.asked[node.id]}"
+    if node.status is StepStatus.PENDING and sources.status is TaskStatus.RUNNING:
+        return "no result yet"
+    return REASONS[node.status](node, record)
 
 
 def _gone(node: Node, record: StepRecord | None) -> str:

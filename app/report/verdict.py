@@ -57,6 +57,9 @@ def _warnings(
         )
     if sources.status is TaskStatus.RUNNING:
         yield "This is a picture of an unfinished run; resume it or look again later."
+    for step_id, question in sources.asked.items():
+        where = f" ({step_id})" if step_id else ""
+        yield f"A person is asked{where}: {question}"
     if sources.state.get("plan") and sources.plan is None:
         yield "The plan of the thread could not be read; no steps are shown."
     if sources.stopped_by and sources.status is not TaskStatus.DONE:

@@ -2,6 +2,9 @@
 
 import asyncio
 import csv
+import signal
+import subprocess
+import sys
 import time
 
 import psycopg
@@ -10,6 +13,7 @@ import pytest
 from mendgraph.demo.data import create_log_table
 from mendgraph.demo.plan import CSV_TEMPLATE
 from mendgraph.demo.reference import compare_csv, reference_counts
+from mendgraph.demo.server import embedded_postgres
 from mendgraph.demo.tools import demo_toolkit
 from mendgraph.tools.shipped.sql_postgres import postgres_tools
 
@@ -313,3 +317,24 @@ def test_the_log_is_the_same_for_the_same_seed(uri):
     create_log_table(uri, rows=ROWS, hours=HOURS)
     assert first == again
     assert first != other
+
+
+KILLED = """
+import os, signal, sys
+from mendgraph.demo.server import embedded_postgres
+with embedded_postgres(sys.argv[1]):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_user_does_not_keep_the_server_for_ever(tmp_path):
+    """The next use of the folder takes the server over and stops it at its end."""
+    place = tmp_path / "data"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(place)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (place / "postmaster.pid").exists()
+    with embedded_postgres(place) as address, psycopg.connect(address) as session:
+        assert session.execute("SELECT 1").fetchone() == (1,)
+    assert not (place / "postmaster.pid").exists()
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(address)

@@ -1,6 +1,9 @@
 """Tools the server tests bring to `langgraph dev` through MENDGRAPH_TOOLS."""
 
+from langchain_core.messages import BaseMessage
+
 from mendgraph.state.policy import Effect, ToolPolicy
+from mendgraph.tools.doubles.scripted import ScriptedModel
 
 
 def look_up(order: str) -> dict[str, str | int]:
@@ -23,3 +26,25 @@ def studio() -> dict[str, object]:
         },
         "interrupt_on": {"refund": True},
     }
+
+
+def planner(messages: list[BaseMessage]) -> dict[str, object]:
+    """Plan one look-up: what the scripted double says to every role."""
+    return {
+        "goal": "look up the order",
+        "steps": [
+            {
+                "id": "s1",
+                "tool": "look_up",
+                "description": "look the order up",
+                "inputs": {"order": "A7"},
+                "expected_output": "the order",
+                "risk": "low",
+            }
+        ],
+    }
+
+
+def chatting() -> dict[str, object]:
+    """Return the same tools with a scripted double in the model's place."""
+    return {**studio(), "model": ScriptedModel(script=planner)}

@@ -42,7 +42,7 @@ def lesson(key: str = "a", **changes: Any) -> Lesson:
 
 
 def chroma(folder: Path, **settings: Any) -> ChromaMemory:
-    settings.setdefault("embedder", HashingEmbeddings(32))
+    settings = {"embedder": HashingEmbeddings(32), "timeout_s": 30.0, **settings}
     return ChromaMemory(folder, clock=lambda: NOW, open_timeout_s=60, **settings)
 
 

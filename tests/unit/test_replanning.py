@@ -130,6 +130,14 @@ def test_a_finished_step_in_the_cone_keeps_its_result():
     assert plan.ids == ("s6", "s2", "s7", "s4", "s5")
 
 
+def test_a_blamed_step_that_finished_may_stay():
+    """A hypothesis about an earlier output does not force its replacement."""
+    around = {"failed": {"s1", "s3"}, "cone": cone(PLAN, "s1")}
+    plan = merged({"replace": [NEW]}, **around)
+    assert plan.step("s1") == PLAN.step("s1")
+    assert "s3" not in plan.ids
+
+
 def test_a_global_replan_keeps_effects_and_what_is_used():
     """Finished steps stay if they had an effect, are named or are depended on."""
     plan = global_merge(

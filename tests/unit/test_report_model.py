@@ -94,6 +94,21 @@ def test_a_false_done_is_contradicted() -> None:
     assert any("says done, yet 5 steps" in warning for warning in verdict.warnings)
 
 
+def test_a_paused_run_tells_who_is_waited_for() -> None:
+    """An open question is told at the top and at its step; nothing is called dead."""
+    given = STATES["failed"]()
+    state = {**given["state"], "status": "running"}
+    question = {
+        "action_requests": [{"name": "close_case", "description": "Close case 7?"}],
+        "metadata": {"step_id": "close"},
+    }
+    run = view(state, questions=[question])
+    assert "A person is asked (close): Close case 7?" in run.verdict.warnings
+    assert node(run, "close").why == "waits for an answer: Close case 7?"
+    assert run.verdict.headline == "Not finished yet: 3 of 8 steps done"
+    assert node(view(state), "close").why == "no result yet"
+
+
 def test_the_reason_of_the_stop_is_a_warning() -> None:
     """What ended the run early is said, from the run's own report."""
     run = seen("failed", report={"stopped_by": "retries exhausted (2 of 2)"})

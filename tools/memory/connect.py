@@ -50,10 +50,13 @@ def _close(client: Any) -> None:
 
 def _hang_up(client: Any) -> None:
     """Close a client of a server; Chroma itself leaves its HTTP connections open."""
-    session = getattr(getattr(client, "_server", None), "_session", None)
+    parts = (client, getattr(client, "_admin_client", None))
+    servers = (getattr(part, "_server", None) for part in parts)
+    sessions = [getattr(server, "_session", None) for server in servers]
     client.close()
-    if session is not None:
-        session.close()
+    for session in sessions:
+        if session is not None:
+            session.close()
 
 
 def _settings() -> Any:
