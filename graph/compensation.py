@@ -1,4 +1,4 @@
-"""Undoing a thread's effects from outside a run: `compensate` and `acompensate` (F17)."""
+"""Undoing what a thread did, from outside a run: `compensate`, `acompensate` (F17)."""
 
 from collections.abc import Callable, Collection
 from typing import Any

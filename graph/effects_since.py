@@ -61,7 +61,7 @@ def undoable(
     return compensation_order(entries, policies)
 
 
-def told(
+def describe(
     entries: Sequence[LedgerEntry],
     policies: Mapping[str, ToolPolicy],
     undoing: Sequence[LedgerEntry],

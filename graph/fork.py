@@ -7,8 +7,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite, StateSnapshot
 
-from mendgraph.graph.effects_since import EffectSince, Fate, since, told, undoable
+from mendgraph.graph.effects_since import EffectSince, Fate, describe, since, undoable
 from mendgraph.graph.stable_points import StablePoint, Target, checkpoint_id, find
+from mendgraph.nodes.compensate import Approve, compensate
 from mendgraph.state.effect import EffectStatus, LedgerEntry
 from mendgraph.state.limits import Spent
 from mendgraph.state.outcome import TaskStatus
@@ -86,7 +87,7 @@ async def work_out(
         left=checkpoint_id(head),
         kept=tuple(point.done),
         open=tuple(i for i in point.plan.ids if i not in point.done),
-        effects=told(standing, policies, chosen),
+        effects=describe(standing, policies, chosen),
         signals=await _heard_since(vault, point.at),
     )
     known = {checkpoint_id(each): each.config for each in history}
@@ -141,29 +142,30 @@ def _note(deps: Deps, result: RolledBack) -> dict[str, Any]:
     return {"kind": "rollback", "text": text, **left}
 
 
-async def undone(deps: Deps, fork: Fork, made: RunnableConfig) -> RolledBack:
+async def undone(
+    deps: Deps, fork: Fork, made: RunnableConfig, approve: Approve | None
+) -> RolledBack:
     """Undo what was chosen, after the fork: a crash between leaves no false `done`."""
     head = str((made.get("configurable") or {}).get("checkpoint_id", ""))
     result = fork.result.but(head=head)
     if not fork.undo:
         return result
-    from mendgraph.nodes.compensate import compensate
-
     library = deps.library(deps.store)
-    await compensate(deps, library, fork.ledger_id, fork.undo, fork.config)
-    entries = {e.key: e for e in await library.ledger.of_thread(fork.ledger_id)}
-    asked = {entry.key for entry in fork.undo}
-    return result.but(effects=tuple(_became(e, entries, asked) for e in result.effects))
+    lines = await compensate(
+        deps, library, fork.ledger_id, fork.undo, fork.config, approve=approve
+    )
+    told = {line["key"]: line for line in lines}
+    return result.but(effects=tuple(_became(e, told) for e in result.effects))
 
 
-def _became(
-    effect: EffectSince, entries: Mapping[str, LedgerEntry], asked: set[str]
-) -> EffectSince:
-    """The ledger's word counts, not the caller's."""
-    entry = entries.get(effect.key)
-    if effect.key not in asked or entry is None:
+def _became(effect: EffectSince, told: Mapping[str, Mapping[str, Any]]) -> EffectSince:
+    """Return an effect with what the ledger says of it after the undoing."""
+    if effect.fate is not Fate.TO_COMPENSATE:
         return effect
-    if entry.status is EffectStatus.COMPENSATED:
-        return effect.but(status=entry.status, fate=Fate.COMPENSATED)
-    why = entry.note or f"it is {entry.status.value} still"
-    return effect.but(status=entry.status, fate=Fate.NOT_COMPENSATED, why=why)
+    line = told.get(effect.key)
+    if line is None:
+        why = "not tried: one that came after it could not be undone"
+        return effect.but(fate=Fate.NOT_COMPENSATED, why=why)
+    gone = line["status"] == EffectStatus.COMPENSATED
+    fate = Fate.COMPENSATED if gone else Fate.NOT_COMPENSATED
+    return effect.but(status=line["status"], fate=fate, why=line["why"])

@@ -11,6 +11,7 @@ from mendgraph.graph.agent import MendGraph, only_thread
 from mendgraph.graph.bind import BACKGROUND
 from mendgraph.graph.fork import RolledBack, undone, work_out
 from mendgraph.graph.stable_points import Target
+from mendgraph.nodes.compensate import Approve
 from mendgraph.tools.errors import ConfigError
 from mendgraph.tools.lease import ahold, hold
 
@@ -19,7 +20,12 @@ NODE = "settle"
 
 
 def rollback(
-    agent: MendGraph, config: RunnableConfig, to: Target, *, compensate: bool = False
+    agent: MendGraph,
+    config: RunnableConfig,
+    to: Target,
+    *,
+    compensate: bool = False,
+    approve: Approve | None = None,
 ) -> RolledBack:
     """Take a thread back; the next `invoke(None, config)` goes on from there.
 
@@ -29,6 +35,8 @@ def rollback(
         to: A plan version (`2` or `"v2"`: everything done under it stays), a step id
             (the moment right after its success), or a checkpoint id.
         compensate: Undo the effects since then whose policy says how.
+        approve: Asked before an undoing where the rules want a person; without it such
+            an effect is kept.
 
     Raises:
         ThreadError: There is no such thread or point (`RollbackTargetError`).
@@ -41,11 +49,16 @@ def rollback(
         history = list(agent.get_state_history(where))
         fork = BACKGROUND.run(work_out(deps, thread_id, history, to, undo=compensate))
         made = agent.update_state(fork.config, fork.update, as_node=NODE)
-        return BACKGROUND.run(undone(deps, fork, made))
+        return BACKGROUND.run(undone(deps, fork, made, approve))
 
 
 async def arollback(
-    agent: MendGraph, config: RunnableConfig, to: Target, *, compensate: bool = False
+    agent: MendGraph,
+    config: RunnableConfig,
+    to: Target,
+    *,
+    compensate: bool = False,
+    approve: Approve | None = None,
 ) -> RolledBack:
     """Take a thread back from a coroutine; as `rollback`."""
     where, thread_id = _thread(agent, config)
@@ -54,7 +67,7 @@ async def arollback(
         history = [each async for each in agent.aget_state_history(where)]
         fork = await work_out(deps, thread_id, history, to, undo=compensate)
         made = await agent.aupdate_state(fork.config, fork.update, as_node=NODE)
-        return await undone(deps, fork, made)
+        return await undone(deps, fork, made, approve)
 
 
 def plan_rollback(

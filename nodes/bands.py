@@ -43,22 +43,31 @@ def band_of(confidence: float | None) -> Band:
 
 
 def safest(
-    wanted: NextAction, band: Band, *, confirmed: bool, refuted: bool, patch: bool
+    wanted: NextAction,
+    band: Band,
+    *,
+    confirmed: bool,
+    refuted: bool,
+    patch: bool,
+    fallback: bool,
 ) -> NextAction:
     """Return the decision, made smaller where the cause is doubtful.
+
+    A change built on a refuted cause is not carried out.
 
     Args:
         wanted: What the reflection would do.
         band: What its calibrated confidence allows.
-        confirmed: A probe or a rerun confirmed the cause.
-        refuted: Probes refuted hypotheses and confirmed none.
+        confirmed: A probe or a rerun confirmed a cause.
+        refuted: The leading hypothesis was refuted.
         patch: There are arguments to change.
+        fallback: The step has something else to try.
     """
-    doubtful = refuted or band is Band.EXPLORE
-    if confirmed or not doubtful or wanted not in SMALLEST_FIRST:
+    settled = confirmed or not (refuted or band is Band.EXPLORE)
+    if settled or wanted not in SMALLEST_FIRST or wanted is NextAction.CLARIFY:
         return wanted
-    if wanted is NextAction.CLARIFY:
-        return wanted
+    if refuted:
+        return NextAction.FALLBACK if fallback else NextAction.LOCAL_REPLAN
     if patch:
         return NextAction.PATCH
     replanning = wanted is NextAction.GLOBAL_REPLAN

@@ -1,6 +1,6 @@
 """Undoing effects, the newest first: the sagas of Garcia-Molina and Salem (1987), F17.
 
-Only what the ledger shows as done is undone. Each undoing is an effect of its own: it is
+Only what the ledger shows as done is undone. Each undoing is an effect of its own:
 authorised, recorded before and after, and repeated only where that is harmless.
 """
 

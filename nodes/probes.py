@@ -9,18 +9,21 @@ from typing import Any
 
 from mendgraph.nodes.advice import error_view
 from mendgraph.nodes.permit import ruling
-from mendgraph.nodes.prepare import upstream_outputs
+from mendgraph.nodes.prepare import call_digest, upstream_outputs
 from mendgraph.nodes.schemas import Probe
 from mendgraph.nodes.work import Work
 from mendgraph.state.policy import Effect
 from mendgraph.state.record import Record
 from mendgraph.tools.bindings import variables
 from mendgraph.tools.call import call_tool
-from mendgraph.tools.cel import RuleError, bounded_view, compile_rule
+from mendgraph.tools.cel import RuleError, bounded_view
+from mendgraph.tools.evaluate import holds
 from mendgraph.tools.run import Run
 
 MOST = 4
 """Probes made for one reflection."""
+UNKNOWN_MS = 1_000.0
+"""What a call of a tool nobody measured is taken to cost."""
 
 
 class Probed(Record):
@@ -32,15 +35,24 @@ class Probed(Record):
     evidence: tuple[str, ...] = ()
     """What was looked at, a line each."""
 
+    @property
+    def leading_refuted(self) -> bool:
+        """The first hypothesis does not hold, and no other was confirmed."""
+        return 0 in self.refuted and not self.confirmed
 
-async def probe(work: Work, run: Run, probes: Sequence[Probe]) -> Probed:
+
+async def probe(
+    work: Work, run: Run, probes: Sequence[Probe], most: int = MOST
+) -> Probed:
     """Make the probes, the cheapest first, until one hypothesis is confirmed."""
+    if not probes or not most:
+        return Probed()
     known = await _known(work, run)
     confirmed: list[int] = []
     refuted: list[int] = []
     evidence: list[str] = []
-    for each in sorted(probes, key=_cost)[:MOST]:
-        held, told = await _look(each, run, known)
+    for each in sorted(probes, key=lambda one: _cost_ms(one, run))[:most]:
+        held, told = await _look(each, work, run, known)
         evidence.append(told)
         if held is not None:
             (confirmed if held else refuted).append(each.confirms)
@@ -51,8 +63,11 @@ async def probe(work: Work, run: Run, probes: Sequence[Probe]) -> Probed:
     )
 
 
-def _cost(each: Probe) -> int:
-    return 1 if each.tool else 0
+def _cost_ms(each: Probe, run: Run) -> float:
+    """Return what a probe takes: nothing for CEL, else the tool's usual time."""
+    if not each.tool:
+        return 0.0
+    return run.library.knowledge.expected_ms(each.tool) or UNKNOWN_MS
 
 
 async def _known(work: Work, run: Run) -> dict[str, Any]:
@@ -71,7 +86,7 @@ async def _known(work: Work, run: Run) -> dict[str, Any]:
 
 
 async def _look(
-    each: Probe, run: Run, known: Mapping[str, Any]
+    each: Probe, work: Work, run: Run, known: Mapping[str, Any]
 ) -> tuple[bool | None, str]:
     """Return whether a probe held (None: it tells nothing) and what was looked at."""
     if each.tool:
@@ -80,15 +95,27 @@ async def _look(
             return None, told
         known = {**known, "output": bounded_view(value)}
     if not each.expression:
-        return None, f"probe {each.tool}: called, nothing to judge it by"
+        return _answered(each, work, run)
     try:
-        held = compile_rule(each.expression).holds(known)
+        held = holds(each.expression, known)
     except RuleError as error:
         return None, f"probe {each.expression[:120]}: {error}"[:300]
-    return (
-        held,
-        f"probe {each.expression[:200]}: {'holds' if held else 'does not hold'}",
-    )
+    verdict = "holds" if held else "does not hold"
+    return held, f"probe {each.expression[:200]}: {verdict}"
+
+
+def _answered(each: Probe, work: Work, run: Run) -> tuple[bool | None, str]:
+    """Judge a call that comes without a condition.
+
+    Where the failed tool answers another call, what was changed made the difference; any
+    other answer tells nothing by itself.
+    """
+    entry = run.deps.registry.get(each.tool or "")
+    failed = {a.arguments_digest for a in work.attempts if a.status == "failed"}
+    another = call_digest(entry, each.arguments) not in failed
+    if entry.name == work.observation.tool and another and work.failures:
+        return True, f"probe {entry.name}: the failed tool answered the changed call"
+    return None, f"probe {entry.name}: called, nothing to judge it by"
 
 
 async def _call(each: Probe, run: Run) -> tuple[Any, str]:

@@ -6,15 +6,16 @@ hypothesis until a probe confirmed it; the closed set of actions is all it can d
 
 from typing import Any
 
+from mendgraph.nodes.aftermath import surely_nothing
 from mendgraph.nodes.deep import deep_reflection
 from mendgraph.nodes.endings import end_failed
 from mendgraph.nodes.monitor import has_fallback
 from mendgraph.nodes.remembering import remember_reflection
 from mendgraph.nodes.work import Work
 from mendgraph.state.channels import StepState
-from mendgraph.state.correction import Action, Correction
+from mendgraph.state.correction import Action, Correction, Row, Trigger, look_up
 from mendgraph.state.events import EventKind
-from mendgraph.state.failure import Category, Failure, Reaction
+from mendgraph.state.failure import Category, Failure, FailureFacts, Reaction
 from mendgraph.state.lesson import NextAction, Reflection
 from mendgraph.state.outcome import Escalation, Tier
 from mendgraph.tools.run import Run
@@ -96,9 +97,26 @@ def _by_rules(work: Work, run: Run, failure: Failure) -> NextAction:
     if verdict.category is Category.REQUIREMENT:
         return NextAction.CLARIFY
     if run.deps.reasoner is None:
-        asks = verdict.reaction in {Reaction.ASK_USER, Reaction.PROBE_FIRST}
+        asks = (
+            verdict.reaction in {Reaction.ASK_USER, Reaction.PROBE_FIRST}
+            or _row(work, run, failure).action is Action.CLARIFY
+            or _may_have_happened(work)
+        )
         return NextAction.CLARIFY if asks and run.can_ask else NextAction.GIVE_UP
     return NextAction.LOCAL_REPLAN
+
+
+def _row(work: Work, run: Run, failure: Failure) -> Row:
+    """Return the line of the matrix in force."""
+    trigger = Trigger((work.state.get("decision") or {}).get("trigger", Trigger.HARD))
+    return look_up(trigger, failure.classification.category, run.deps.matrix)
+
+
+def _may_have_happened(work: Work) -> bool:
+    """Tell whether the last call left an effect in doubt; a new task would repeat it."""
+    seen = work.observation
+    called = seen.effect_key is not None and seen.facts is not None
+    return called and not surely_nothing(seen.facts or FailureFacts())
 
 
 def allowed_decision(work: Work, run: Run, reflection: Reflection) -> NextAction:

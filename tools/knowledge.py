@@ -170,6 +170,10 @@ class KnowledgeBook:
         ]
         return sorted(found, key=lambda item: (-item.count, item.signature))
 
+    def fingerprint(self, resource: str) -> str | None:
+        """Return a resource's fingerprint as it was last seen."""
+        return self._prints.get(resource)
+
     def fingerprint_changed(self, resource: str, fingerprint: str) -> bool:
         """Keep a resource's fingerprint; True when it was another before (F20)."""
         before = self._prints.get(resource)

@@ -8,10 +8,12 @@ from langgraph.store.base import BaseStore
 
 from mendgraph.tools.calibration import Calibration
 from mendgraph.tools.coordinator import Coordinator
+from mendgraph.tools.influences import InfluenceBook
 from mendgraph.tools.knowledge import KnowledgeBook
 from mendgraph.tools.ledger import Ledger
 from mendgraph.tools.rules import RuleBook
 from mendgraph.tools.strategies import StrategyBook
+from mendgraph.tools.tallies import Tallies
 
 
 class Library:
@@ -71,13 +73,27 @@ class Library:
         """How far stated confidence can be trusted."""
         return Calibration(self.store, self._new_id)
 
+    @cached_property
+    def influences(self) -> InfluenceBook:
+        """Which arguments decided which steps."""
+        return InfluenceBook(self.store, self._new_id)
+
+    @cached_property
+    def tasks(self) -> Tallies:
+        """How many tasks were closed, by all processes."""
+        return Tallies(self.store, "tasks", self._new_id())
+
     async def load(self) -> None:
         """Read what other tasks and processes wrote; seeds come first, once."""
         if self._seeded and not self._loaded:
             await self.rules.seed()
             await self.strategies.seed()
         await asyncio.gather(
-            self.rules.load(), self.knowledge.load(), self.calibration.load()
+            self.rules.load(),
+            self.knowledge.load(),
+            self.calibration.load(),
+            self.influences.load(),
+            self.tasks.load(),
         )
         self._loaded = True
 
@@ -90,3 +106,4 @@ class Library:
         """Save what was counted."""
         await self.knowledge.flush()
         await self.calibration.flush()
+        await self.tasks.flush()

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from rich.console import Console
@@ -59,6 +60,8 @@ def at_terminal(console: Console, read: Read = input) -> Ask:
         console: Where questions are shown.
         read: Shows a prompt and returns the line that was typed.
     """
+    with suppress(ImportError):
+        import readline  # noqa: F401 (importing it makes typed lines editable)
 
     def ask(questions: Mapping[str, Question]) -> dict[str, Answer]:
         answers: dict[str, Answer] = {}

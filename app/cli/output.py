@@ -1,6 +1,7 @@
 """Where words go: results to stdout, errors to stderr, colours only on a terminal."""
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+PIPE_WIDTH = 200
+"""Columns of a table that goes to a file or a program."""
 DEFAULT_PERSIST = ".mendgraph"
 
 
@@ -16,7 +19,10 @@ def console(*, stderr: bool = False) -> "Console":
     """Return a console; rich leaves colours out without a terminal or with NO_COLOR."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False)
+    made = Console(stderr=stderr, highlight=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = PIPE_WIDTH
+    return made
 
 
 def print_json(value: Any) -> None:
@@ -55,8 +61,8 @@ def print_table(
         say(empty)
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for head in heads:
-        table.add_column(head, overflow="fold")
+    for place, head in enumerate(heads):
+        table.add_column(head, overflow="fold", no_wrap=place == 0)
     for row in listed:
         table.add_row(*row)
     console().print(table)

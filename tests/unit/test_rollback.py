@@ -202,6 +202,86 @@ def test_a_kept_effect_is_listed_and_not_repeated():
     assert agent.get_state(THREAD).values["steps"]["s2"]["reused"] is True
 
 
+def refunding(world, **options):
+    """An agent whose payments can be undone, and the list of what was."""
+    undone = []
+
+    def refund(name: str) -> dict[str, str]:
+        """Give the money back."""
+        if name in world.broken:
+            raise ConnectionRefusedError("no way to refund")
+        undone.append(name)
+        return {"refunded": name}
+
+    undo = {"tool": "refund", "arguments": {"name": "{{ args.name }}"}}
+    policies = {
+        "add": {"effect": "read", "idempotent": True},
+        "pay": {"compensate_with": undo},
+        "refund": {"idempotent": True},
+    }
+    tools = [world.add, world.pay, refund]
+    return world.agent(tools=tools, policies=policies, **options), undone
+
+
+def test_effects_are_undone_when_asked_and_then_made_again():
+    """The newest goes first; going on pays anew, because nothing stands any more."""
+    world = World()
+    agent, undone = refunding(world)
+    agent.invoke(chain("add", "pay", "pay"), THREAD)
+    seen = plan_rollback(agent, THREAD, "s1", compensate=True)
+    assert {e.fate for e in seen.effects} == {Fate.TO_COMPENSATE}
+    assert undone == []
+    done = rollback(agent, THREAD, "s1", compensate=True)
+    assert undone == ["s3", "s2"]
+    assert [(e.step_id, e.fate) for e in done.effects] == [
+        ("s3", Fate.COMPENSATED),
+        ("s2", Fate.COMPENSATED),
+    ]
+    assert agent.invoke(None, THREAD)["status"] == "done"
+    assert world.paid == ["s2", "s3", "s2", "s3"]
+
+
+def test_an_effect_that_cannot_be_undone_is_kept_with_the_reason():
+    """The undoing fails: the thread is back, the effect stands and is reused."""
+    world = World()
+
+    async def at_once(seconds):
+        pass
+
+    agent, _ = refunding(world, sleep=at_once)
+    agent.invoke(chain("add", "pay", "pay"), THREAD)
+    world.broken.add("s3")
+    done = rollback(agent, THREAD, "s1", compensate=True)
+    assert [(e.step_id, e.fate) for e in done.effects] == [
+        ("s3", Fate.NOT_COMPENSATED),
+        ("s2", Fate.NOT_COMPENSATED),
+    ]
+    assert "no way to refund" in done.effects[0].why
+    assert "not tried" in done.effects[1].why
+    world.broken.clear()
+    assert agent.invoke(None, THREAD)["status"] == "done"
+    assert world.paid == ["s2", "s3"]
+
+
+def test_an_undoing_that_needs_a_person_is_asked_about():
+    """Without somebody to ask it is kept; with a yes it is undone."""
+    world = World()
+    agent, undone = refunding(world, interrupt_on={"refund": True})
+    agent.invoke(chain("add", "pay"), THREAD)
+    done = rollback(agent, THREAD, "s1", compensate=True)
+    assert done.effects[0].fate is Fate.NOT_COMPENSATED
+    assert "not authorised" in done.effects[0].why
+    asked = []
+
+    async def yes(question):
+        asked.append(question["action_requests"][0]["name"])
+        return True
+
+    done = rollback(agent, THREAD, "s1", compensate=True, approve=yes)
+    assert (asked, undone) == (["refund"], ["s2"])
+    assert done.effects[0].fate is Fate.COMPENSATED
+
+
 def test_effects_before_the_point_are_not_since_then():
     """An effect of a step that stays done is not among those listed."""
     agent = World().agent()
@@ -270,7 +350,7 @@ def test_a_running_thread_is_left_alone():
 
 
 def test_a_coroutine_goes_back_as_well():
-    """arollback forks, and ainvoke goes on from there."""
+    """The asynchronous form forks, and ainvoke goes on from there."""
     world = World(broken={"s2"})
     agent = world.agent()
 

@@ -79,7 +79,7 @@ class ChromaMemory:
         self._refresh_s = refresh_s
         self._name = name
         self._worker = Worker("mendgraph-memory")
-        self._notes = Notebook()
+        self._notes = Notebook(self._embedder.trust)
         self._shelf: Shelf | None = None
         self._closed_until = float("-inf")
         self._seen = 0.0
@@ -195,7 +195,7 @@ class ChromaMemory:
         if loaded is None:
             return
         index, self._seen = loaded
-        ours, self._notes = self._notes.pending(), Notebook(index)
+        ours, self._notes = self._notes.pending(), Notebook(self._embedder.trust, index)
         for lesson in ours:
             self._notes.put(lesson)
         self._refreshed_at = now

@@ -11,14 +11,12 @@ from typing import Any, Protocol
 
 from langchain_core.embeddings import Embeddings
 
-from mendgraph.tools.memory.words import chinese_characters, weighted_words
+from mendgraph.tools.memory.words import weighted_words
 
 GRAM = 3
 """Characters of one n-gram inside a word."""
 GRAM_WEIGHT = 0.2
-CHARACTER = 0.6
-"""Weight of one Chinese character; pairs alone miss words written another way."""
-SCHEME = "hashing-3"
+SCHEME = "hashing-4"
 """Changes whenever the same text would give another vector."""
 
 
@@ -27,6 +25,8 @@ class Embedder(Protocol):
 
     name: str
     """Identifies model and scheme: another name means that vectors do not compare."""
+    trust: float
+    """Weight of its ranks beside those of the keywords, which count 1."""
 
     def passages(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each stored text."""
@@ -39,6 +39,9 @@ class Embedder(Protocol):
 
 class HashingEmbeddings(Embeddings):
     """The offline default: deterministic, no download, lexical only."""
+
+    trust = 0.5
+    """It sees much of what keywords see, so it is half a witness."""
 
     def __init__(self, dimensions: int = 1024) -> None:
         self.dimensions = dimensions
@@ -56,8 +59,6 @@ class HashingEmbeddings(Embeddings):
             self._add(vector, word, damped)
             for gram in _grams(word):
                 self._add(vector, gram, damped * GRAM_WEIGHT)
-        for character in chinese_characters(text):
-            self._add(vector, character, CHARACTER)
         return unit(vector)
 
     def _add(self, vector: list[float], feature: str, weight: float) -> None:
@@ -120,6 +121,7 @@ class Adapted:
     def __init__(self, embeddings: Embeddings, name: str | None = None) -> None:
         self._embeddings = embeddings
         self.name = name or _name(embeddings)
+        self.trust = float(getattr(embeddings, "trust", 1.0))
 
     def passages(self, texts: list[str]) -> list[list[float]]:
         """Return one vector of length 1 for each stored text."""

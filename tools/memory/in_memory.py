@@ -31,7 +31,7 @@ class InMemoryMemory:
         self.problems: list[str] = []
         self._embedder = adapt(embedder)
         self._clock = clock
-        self._notes = Notebook()
+        self._notes = Notebook(self._embedder.trust)
         self._vectors: dict[str, Any] = {}
         self._held: tuple[list[str], Any] | None = None
 

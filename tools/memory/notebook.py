@@ -36,9 +36,15 @@ def merge_versions(base: Lesson | None, mine: Lesson, theirs: Lesson) -> Lesson:
 
 
 class Notebook:
-    """Lessons held in the process, indexed, with what changed since the last save."""
+    """Lessons held in the process, indexed, with what changed since the last save.
 
-    def __init__(self, index: LessonIndex | None = None) -> None:
+    Args:
+        trust: Weight of the vector leg in searches.
+        index: The lessons storage holds.
+    """
+
+    def __init__(self, trust: float, index: LessonIndex | None = None) -> None:
+        self._trust = trust
         self.index = index or LessonIndex()
         self.unsaved: set[str] = set()
         self.stored: dict[str, Lesson] = dict(self.index.lessons)
@@ -95,7 +101,7 @@ class Notebook:
         self, query: Query, nearest: Mapping[str, float], now: float, limit: int
     ) -> Explanation:
         """Rank the lessons for a query."""
-        return search(self.index, query, nearest, now, limit)
+        return search(self.index, query, nearest, now, limit, self._trust)
 
     def mark_hits(self, ids: Iterable[str], now: float) -> None:
         """Count that lessons were found."""

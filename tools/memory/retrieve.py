@@ -18,7 +18,7 @@ from mendgraph.tools.memory.protocol import Query
 
 CANDIDATES = 50
 """The best of each leg that take part in the fusion."""
-LEG_WEIGHTS = {"keyword": 1.0, "vector": 0.8, "signature": 0.9}
+LEG_WEIGHTS = {"keyword": 1.0, "signature": 0.9}
 CONTRADICTION_DEPTH = 12
 """Best candidates among which contradictions are looked for."""
 TIE_BREAK = 1e-3
@@ -64,10 +64,20 @@ def search(
     nearest: Mapping[str, float],
     now: float,
     limit: int = 5,
+    trust: float = 1.0,
 ) -> Explanation:
-    """Rank lessons for a query and say why each was found."""
+    """Rank lessons for a query and say why each was found.
+
+    Args:
+        index: Every lesson.
+        query: What is wanted.
+        nearest: Id → similarity of the vector leg's candidates.
+        now: Seconds since the epoch.
+        limit: How many are wanted.
+        trust: Weight of the vector leg; the keywords count 1.
+    """
     legs = legs_of(index, query, nearest)
-    fused = fuse(legs, LEG_WEIGHTS)
+    fused = fuse(legs, {**LEG_WEIGHTS, "vector": trust})
     weights = {key: _weights(index.lessons[key], now) for key in fused}
     first = {key: fused[key] * _product(weights[key]) for key in fused}
     ordered = sorted(first, key=lambda key: (-first[key], key))[:CONTRADICTION_DEPTH]

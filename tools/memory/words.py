@@ -13,8 +13,8 @@ from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
 
-WORD, PAIR, CONCEPT, TOPIC = 1.0, 0.6, 1.2, 0.3
-"""Weights of a word, of two Chinese characters, of a concept, of a topic."""
+WORD, PAIR, CHARACTER, CONCEPT, TOPIC = 1.0, 0.6, 0.3, 1.2, 0.3
+"""Weights of a word, of two Chinese characters and of one, of a concept, of a topic."""
 LONGEST_PHRASE = 4
 """Most words or characters of one glossary phrase that are looked up."""
 
@@ -92,8 +92,7 @@ def _words(text: str) -> Iterator[tuple[str, float]]:
 def _chinese(run: str) -> Iterator[tuple[str, float]]:
     yield from _concepts(list(run), "")
     stops = _stops()[1]
-    if len(run) == 1 and run not in stops:
-        yield run, PAIR
+    yield from ((character, CHARACTER) for character in run if character not in stops)
     for first, second in pairwise(run):
         if first not in stops and second not in stops:
             yield first + second, PAIR
@@ -111,12 +110,6 @@ def _concepts(units: list[str], joiner: str) -> Iterator[tuple[str, float]]:
                 start += size - 1
                 break
         start += 1
-
-
-def chinese_characters(text: str) -> set[str]:
-    """Return the Chinese characters of a text that carry meaning."""
-    runs = (piece for piece in _PIECES.findall(text.lower()) if not piece.isascii())
-    return {character for run in runs for character in run} - _stops()[1]
 
 
 @lru_cache(maxsize=1)
