@@ -8,6 +8,7 @@ second and more are cut to 10 ms; the person who is asked reads the bank's books
 """
 
 import argparse
+import gc
 import importlib.util
 import json
 import os
@@ -119,6 +120,7 @@ def all_runs(jobs: list[Job], seed: int) -> list[Running]:
     """Carry out every job, a few at a time."""
     waiting = [Running(job, random.Random(f"{seed}:{job.name}")) for job in jobs]
     waiting.reverse()
+    gc.freeze()  # the workers share what is imported
     active: list[Running] = []
     ended: list[Running] = []
     while waiting or active:

@@ -181,9 +181,7 @@ def react(shape: str, keeper: str, count: int) -> Job:
                     instant(shape, count), tools=[tool], checkpointer=saver
                 )
                 with clocked() as taken:
-                    result = await agent.ainvoke(
-                        {"messages": [("user", "go")]}, CONFIG
-                    )
+                    result = await agent.ainvoke({"messages": [("user", "go")]}, CONFIG)
             if not isinstance(result["messages"][-1], AIMessage):
                 raise TypeError("create_agent did not end")
             return taken.cost(disk=disk_bytes(Path(folder)))
@@ -266,7 +264,11 @@ def main(quick: bool) -> None:
         "of langgraph",
         "bytes a step",
     )
-    show("cost of a step with a tool that does nothing", columns, list(map(row_of, cases)))
+    show(
+        "cost of a step with a tool that does nothing",
+        columns,
+        list(map(row_of, cases)),
+    )
     end("overhead", {"cases": cases})
 
 

@@ -76,7 +76,8 @@ class Bound(Runnable[Any, Any]):
     ) -> Any:
         """Run the node; its `spent` is what its meter counted."""
         run = await open_run(self._deps, input, config or {})
-        update = await self._safely(input, run)
+        with run.board.working():
+            update = await self._safely(input, run)
         return _with_spent(update, run.meter)
 
     async def _safely(self, state: Any, run: Run) -> dict[str, Any]:
@@ -86,12 +87,20 @@ class Bound(Runnable[Any, Any]):
 class BoundStep(Bound):
     """A node of the step loop: it releases its dependents whatever happens."""
 
+    async def ainvoke(
+        self, input: Any, config: RunnableConfig | None = None, **_: Any
+    ) -> Any:
+        """Run the node with what its branch began with beside its channels."""
+        return await super().ainvoke({**input.get("brief", {}), **input}, config)
+
     async def _safely(self, state: Any, run: Run) -> dict[str, Any]:
         step_id = str(state["step"]["id"])
         try:
             return await self._node(state, run)
         except GraphBubbleUp:
             run.board.resolve(step_id, SUSPENDED)
+            if step_id not in run.board.asides:
+                run.board.charge(Spent().minus(run.meter))  # the node runs again
             raise
         except asyncio.CancelledError:
             run.board.resolve(step_id, SUSPENDED)
@@ -100,8 +109,29 @@ class BoundStep(Bound):
             return await internal_failure(state, run, error)
 
 
+class Route(Runnable[Any, Any]):
+    """A conditional edge that is looked up on the loop, not on a thread of its own."""
+
+    def __init__(self, choose: Callable[[Any], Any]) -> None:
+        self.name = choose.__name__
+        self._choose = choose
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+        """Return where to go."""
+        return self._choose(input)
+
+    async def ainvoke(
+        self, input: Any, config: RunnableConfig | None = None, **_: Any
+    ) -> Any:
+        """Return where to go."""
+        return self._choose(input)
+
+
+NOTHING = Spent()
+
+
 def _with_spent(update: dict[str, Any], meter: Spent) -> dict[str, Any]:
-    if meter == Spent():
+    if meter == NOTHING:
         return update
     kept = update.get("spent") or {}
     if "fresh" in kept:

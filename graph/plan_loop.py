@@ -4,7 +4,7 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from mendgraph.graph.bind import Bound
+from mendgraph.graph.bind import Bound, Route
 from mendgraph.graph.routes import plan_route
 from mendgraph.graph.settings import RunSettings
 from mendgraph.graph.step_loop import step_loop
@@ -36,14 +36,17 @@ def plan_loop(deps: Deps) -> Builder:
     ):
         builder.add_node(name, Bound(name, node, deps))
     builder.add_node("step", step_loop(deps))
+    onward = Route(plan_route)
     builder.add_edge(START, "think")
-    builder.add_conditional_edges("think", plan_route, ["step", "clarify", "finish"])
+    builder.add_conditional_edges(
+        "think", onward, ["step", "replan", "clarify", "finish"]
+    )
     builder.add_edge("step", "settle")
     builder.add_conditional_edges(
-        "settle", plan_route, ["step", "replan", "clarify", "finish"]
+        "settle", onward, ["step", "replan", "clarify", "finish"]
     )
     builder.add_conditional_edges(
-        "replan", plan_route, ["step", "replan", "clarify", "finish"]
+        "replan", onward, ["step", "replan", "clarify", "finish"]
     )
     builder.add_edge("clarify", "think")
     builder.add_edge("finish", END)

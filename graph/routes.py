@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from langgraph.types import Send
 
+from mendgraph.nodes.stable import history_for
 from mendgraph.state.algebra import lineage
-from mendgraph.state.channels import MendState, StepState
+from mendgraph.state.channels import MendState, StepChannels, StepState
 from mendgraph.state.correction import Action
 from mendgraph.state.outcome import StepStatus
 from mendgraph.state.plan import Plan, Step
@@ -58,7 +59,18 @@ def sends(state: MendState) -> list[Send]:
     records = state.get("steps") or {}
     steps = runnable(plan, records)
     sent = frozenset(step.id for step in steps)
-    return [Send("step", payload(state, plan, records, step, sent)) for step in steps]
+    return [Send("step", channels(state, plan, records, step, sent)) for step in steps]
+
+
+def channels(
+    state: MendState,
+    plan: Plan,
+    records: Mapping[str, Any],
+    step: Step,
+    sent: frozenset[str],
+) -> StepChannels:
+    """Return what a branch begins with, as the step loop's one channel for it."""
+    return {"brief": dict(payload(state, plan, records, step, sent))}
 
 
 def payload(
@@ -89,6 +101,9 @@ def payload(
         "awaits": sorted(read & sent - {step.id}),
         "corrections_before": before.get("corrections", 0) + moved,
     }
+    if moved or before.get("corrections"):
+        told = history_for(state.get("reflections") or (), records, base["lineage"])
+        base["looked"], base["tried"] = told["looked"], told["tried"]
     if plan.version > 1:
         base["lineages"] = sorted({lineage(plan, i) for i in plan.ids})
     return base

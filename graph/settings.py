@@ -74,8 +74,8 @@ async def settled(deps: Deps, context: object) -> Deps:
         ModelSetupError: The model named cannot be opened.
         ValueError: A setting has no possible value.
     """
-    if deps.depth:
-        return deps  # a sub-task has its slice; the run's settings are in it already
+    if deps.depth or not context:
+        return deps  # a sub-task's slice was cut from the run's settings already
     chosen = read_settings(context).model_dump(exclude_none=True)
     if not chosen:
         return deps

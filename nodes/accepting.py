@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mendgraph.nodes.drafting import read_records
+from mendgraph.nodes.stable import failed_corrections, stable_point
 from mendgraph.state.algebra import Proposal, ancestors, diff
 from mendgraph.state.channels import MendState
 from mendgraph.state.correction import Action, CorrectionEntry, Trigger
@@ -95,6 +96,11 @@ def _entry(
     step_id = next(iter(pending.get("step_ids") or ()), None)
     record = (state.get("steps") or {}).get(step_id or "") or {}
     verdict = (record.get("failure") or {}).get("classification") or {}
+    records, reason = state.get("steps") or {}, str(pending.get("reason", ""))
+    failed = failed_corrections(state.get("corrections") or (), records, step_id)
+    back = stable_point(before, records) if failed else None
+    if back:
+        reason = f"{failed} earlier replans of it failed; back at {back}: {reason}"
     return CorrectionEntry(
         step_id=step_id,
         trigger=Trigger(pending.get("trigger", Trigger.HARD)),
@@ -102,9 +108,10 @@ def _entry(
         subclass=verdict.get("subclass", "-"),
         action=action,
         tier="plan",
-        reason=str(pending.get("reason", ""))[:300],
+        reason=reason[:300],
         at=run.now(),
         plan_version=before.version,
+        returned_to=back,
         model_calls=run.meter.correction_model_calls,
         prompt_tokens=run.meter.prompt_tokens,
     ).plain()

@@ -8,7 +8,7 @@ from typing import Any
 
 from mendgraph.nodes.prepare import call_digest
 from mendgraph.state.failure import Failure
-from mendgraph.state.lesson import NextAction, StrategyState
+from mendgraph.state.lesson import MendRule, NextAction, StrategyState
 from mendgraph.state.record import Record
 from mendgraph.tools.cel import RuleError, bounded_view
 from mendgraph.tools.evaluate import evaluate, holds
@@ -60,6 +60,17 @@ async def find_advice(
     return None
 
 
+def early_advice(run: Run, entry: Entry, arguments: Mapping[str, Any]) -> Advice | None:
+    """Return the first change that a rule makes on the arguments alone."""
+    known = {"tool": entry.name, "args": dict(arguments), "error": {}, "output": None}
+    own = entry.policy.idempotency_arg
+    for rule in run.library.rules.early(entry.name, entry.tool_class):
+        advice = _by_rule(run, rule, known, own)
+        if advice and not entry.problems({**arguments, **advice.changes}):
+            return advice
+    return None
+
+
 def error_view(failure: Failure) -> dict[str, Any]:
     """Return the failure as rules see it."""
     facts = failure.facts
@@ -88,12 +99,21 @@ def _from_rules(
     offers = []
     own = entry.policy.idempotency_arg
     for rule in run.library.rules.lookup(failure.signature, entry.tool_class):
-        mended = run.library.rules.apply(rule, known, protected=(own,) if own else ())
-        changes = _changed(known["args"], mended) if mended else {}
-        if changes:
-            why = rule.description or f"rule {rule.id}"
-            offers.append(Advice(changes=changes, source=f"rule:{rule.id}", why=why))
+        advice = _by_rule(run, rule, known, own)
+        offers += [advice] if advice else []
     return offers
+
+
+def _by_rule(
+    run: Run, rule: MendRule, known: Mapping[str, Any], own: str | None
+) -> Advice | None:
+    """Return what a rule changes; an idempotency key is never touched."""
+    mended = run.library.rules.apply(rule, known, protected=(own,) if own else ())
+    changes = _changed(known["args"], mended) if mended else {}
+    if not changes:
+        return None
+    why = rule.description or f"rule {rule.id}"
+    return Advice(changes=changes, source=f"rule:{rule.id}", why=why)
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def _unanswered(thought: Thought[Answer], judged: Judged) -> Draft:
     problem = thought.problem or "the model gave no answer"
     return Draft(
         problem=f"{problem}; before that: {before}" if before else problem,
-        unavailable=thought.unavailable,
+        unavailable=thought.in_vain,
     )
 
 

@@ -9,7 +9,7 @@ from mendgraph.nodes.work import RETRIES, Work
 from mendgraph.state.call import Observation
 from mendgraph.state.events import EventKind
 from mendgraph.state.failure import Category, Classification, Reaction, Subclass
-from mendgraph.state.limits import Exhausted
+from mendgraph.state.limits import Exhausted, Spent
 from mendgraph.state.outcome import Tier
 from mendgraph.state.policy import ToolPolicy
 from mendgraph.tools.call import Called, call_tool
@@ -38,6 +38,9 @@ def afford(work: Work, run: Run, *, again: bool = False) -> Observation | None:
         run: The node's view of the world.
         again: It repeats a call that was made before, whatever the tier.
     """
+    if work.step.id in run.board.asides:
+        run.meter = run.meter.plus(Spent(executions=1))
+        return None  # a sub-task that goes on after a wait: the board knows its price
     retrying = again or work.call.tier in RETRIES
     exhausted = run.reserve("executions", "seconds", *(["retries"] if retrying else []))
     if exhausted:

@@ -20,7 +20,12 @@ class Band(StrEnum):
     UNKNOWN = "unknown"
 
 
-PROBES: dict[Band, int] = {Band.ACT: 0, Band.VERIFY: 1, Band.EXPLORE: 4, Band.UNKNOWN: 4}
+PROBES: dict[Band, int] = {
+    Band.ACT: 0,
+    Band.VERIFY: 1,
+    Band.EXPLORE: 4,
+    Band.UNKNOWN: 4,
+}
 """Probes made before a decision, the cheapest first."""
 
 SMALLEST_FIRST = (

@@ -92,7 +92,8 @@ def tier2_allowed(now: Situation) -> bool:
     """Other arguments: they can mend this class, and somebody can propose them."""
     verdict = now.verdict
     changes = now.row.action is Action.CHANGE_ARGUMENTS
-    fits = changes or verdict.reaction is Reaction.ADJUST_PARAMS
+    adjusts = verdict.reaction is Reaction.ADJUST_PARAMS
+    fits = changes or adjusts or now.has_ready_patch
     advised = now.has_model or now.has_ready_patch
     stuck = verdict.reaction in {Reaction.ASK_USER, Reaction.NO_RETRY}
     possible = fits and advised and not stuck

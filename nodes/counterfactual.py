@@ -1,8 +1,8 @@
 """Counterfactuals: would the failed step have passed, had an earlier argument differed?
 
 Tried only where every step between is a read or simulatable and allowed without asking
-(F28). The replay is a deterministic rerun, so what it shows confirms a cause; nothing of
-it enters the task's results.
+(F28). The replay is a deterministic rerun, so what it shows confirms a cause; nothing
+of it enters the task's results.
 """
 
 from collections.abc import Mapping
@@ -131,7 +131,7 @@ def _path(work: Work, run: Run, start: str) -> list[Made] | str:
 
 
 def _calls_between(work: Work, run: Run, start: str) -> list[Made] | str:
-    """Walk up from the failed step; a step that reads a replayed one is replayed too."""
+    """Walk up from the failed step; what reads a replayed step is replayed too."""
     held = {}
     frontier = [made(work, run)]
     while frontier:

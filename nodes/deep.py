@@ -69,7 +69,7 @@ async def _prompt(work: Work, run: Run, chain: Chain, *, light: bool) -> Prompt:
         str(work.state.get("task", "")),
         work.step,
         work.failures[-1],
-        attempts=work.attempts,
+        attempts=(*work.tried, *work.attempts),
         upstream=chain.told(),
         lessons=await lessons_for_failure(work, run),
         decisions=_open(work, run),
@@ -122,9 +122,7 @@ def _band(run: Run, baseline: Reflection, draft: ReflectionDraft) -> Band:
     return band_of(_calibrated(run, baseline, draft))
 
 
-def _calibrated(
-    run: Run, baseline: Reflection, draft: ReflectionDraft
-) -> float | None:
+def _calibrated(run: Run, baseline: Reflection, draft: ReflectionDraft) -> float | None:
     category = str(draft.category or baseline.category)
     subclass = str(draft.subclass or baseline.subclass)
     return run.library.calibration.calibrated(category, subclass, draft.confidence)

@@ -7,10 +7,10 @@ from pydantic import Field
 
 from mendgraph.nodes.brief import Brief
 from mendgraph.nodes.draft import Draft
+from mendgraph.nodes.nested import affected, standing
 from mendgraph.nodes.planning import draft_plan
-from mendgraph.nodes.recalling import recall
+from mendgraph.nodes.recalling import knowledge_text, recall
 from mendgraph.state.channels import MendState
-from mendgraph.state.effect import EffectStatus
 from mendgraph.state.interrupts import Kind
 from mendgraph.state.lesson import Reflection
 from mendgraph.state.outcome import StepRecord, StepStatus
@@ -19,10 +19,6 @@ from mendgraph.state.record import Record
 from mendgraph.state.schedule import status_of
 from mendgraph.tools.memory.protocol import Query
 from mendgraph.tools.run import Run
-
-NOTHING_HAPPENED = frozenset({EffectStatus.FAILED, EffectStatus.COMPENSATED})
-"""Ledger statuses that leave nothing in the world."""
-
 
 class Drafted(Record):
     """A plan that may run, or what has to happen first."""
@@ -41,6 +37,7 @@ async def draft_for(
     reason: str = "",
     reflection: Reflection | None = None,
     constraints: tuple[str, ...] = (),
+    again: Mapping[str, Any] | None = None,
 ) -> Drafted:
     """Let the model plan, or plan anew with what there is.
 
@@ -52,9 +49,10 @@ async def draft_for(
         reason: Why there must be another plan.
         reflection: The look at the failure that led here.
         constraints: Further constraints.
+        again: The decision to come back to when no model answers now.
     """
     brief = await brief_of(state, run, task, scope, reason, reflection, constraints)
-    return await _drafted(await draft_plan(brief, run), brief, run)
+    return await _drafted(await draft_plan(brief, run), brief, run, again)
 
 
 async def brief_of(
@@ -76,11 +74,11 @@ async def brief_of(
         constraints=(*(state.get("constraints") or ()), *constraints),
         answers=tuple(state.get("answers") or ()),
         lessons=lessons,
-        knowledge=run.library.knowledge.describe(run.deps.registry.names),
+        knowledge=knowledge_text(run),
         base=base,
         records=records,
         done=done_steps(base, records),
-        effects=await effect_steps(run),
+        effects=await effect_steps(run, base, records),
         scope=scope,
         reason=reason,
         reflection=reflection,
@@ -110,15 +108,17 @@ def done_steps(plan: Plan | None, records: Mapping[str, StepRecord]) -> frozense
     return frozenset(i for i in ids if status_of(plain, i) is StepStatus.DONE)
 
 
-async def effect_steps(run: Run) -> frozenset[str]:
-    """Return ids of steps whose effect stands in the ledger, or may."""
-    entries = await run.library.ledger.of_thread(run.ledger_id)
-    return frozenset(
-        entry.step_id for entry in entries if entry.status not in NOTHING_HAPPENED
-    )
+async def effect_steps(
+    run: Run, plan: Plan | None, records: Mapping[str, StepRecord]
+) -> frozenset[str]:
+    """Return ids of steps whose effect, or a sub-task's, stands in the ledger."""
+    own = {entry.step_id for entry in await standing(run, run.task_id)}
+    return own | (await affected(run, plan, records) if plan else frozenset())
 
 
-async def _drafted(draft: Draft, brief: Brief, run: Run) -> Drafted:
+async def _drafted(
+    draft: Draft, brief: Brief, run: Run, again: Mapping[str, Any] | None
+) -> Drafted:
     notes = [*draft.notes, *_shown(draft, brief, run)]
     if draft.candidates:
         key = f"candidates:{run.deps.new_id()}"
@@ -126,7 +126,7 @@ async def _drafted(draft: Draft, brief: Brief, run: Run) -> Drafted:
         await run.vault.put_reasoning(key, kept)
     if draft.plan is not None:
         return Drafted(plan=draft.plan, notes=notes)
-    return Drafted(pending=pending_of(draft), notes=notes)
+    return Drafted(pending=pending_of(draft, again), notes=notes)
 
 
 def _shown(draft: Draft, brief: Brief, run: Run) -> list[dict[str, Any]]:
@@ -145,14 +145,20 @@ def _shown(draft: Draft, brief: Brief, run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def pending_of(draft: Draft) -> dict[str, Any]:
-    """Return what has to happen before there can be a plan."""
+def pending_of(draft: Draft, again: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what has to happen before there can be a plan.
+
+    Args:
+        draft: What planning gave.
+        again: The decision to come back to when a model answers again.
+    """
     if draft.unavailable:
         return {
             "kind": "clarify",
             "interrupt": Kind.MODEL_UNAVAILABLE.value,
             "origin": "model",
-            "reason": draft.problem,
+            "again": dict(again) if again else None,
+            "reason": f"no model answers: {draft.problem}",
             "question": (
                 f"No model answers: {draft.problem}. Nothing done so far is lost. "
                 "Resume with approve to try again, or reject to stop here."

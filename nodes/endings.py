@@ -5,9 +5,12 @@ from typing import Any
 from pydantic_core import to_json
 
 from mendgraph.nodes.checks import Verdict
+from mendgraph.nodes.counterfactual import hold_call
 from mendgraph.nodes.learning import applied, observed
 from mendgraph.nodes.prepare import masked, shortened
+from mendgraph.nodes.signals import SIGNALLED
 from mendgraph.nodes.trails import the_attempt, trail_of
+from mendgraph.nodes.watching import Watched, plan_wide, watch
 from mendgraph.nodes.work import Work, finish_step
 from mendgraph.state.effect import digest
 from mendgraph.state.failure import Failure
@@ -22,10 +25,6 @@ from mendgraph.tools.run import Run
 
 DIGEST_LENGTH = 400
 """Characters of an output that prompts and records see."""
-SLOW_FACTOR = 3.0
-"""A step that takes so many times the expected time is noted (5.1)."""
-WARNING_HEADERS = ("deprecation", "sunset", "warning")
-"""Response headers that tell of a change to come (5.1, RFC 9745, RFC 8594)."""
 
 
 async def end_done(
@@ -33,7 +32,8 @@ async def end_done(
 ) -> dict[str, Any]:
     """End a step whose every check holds, or whose deviation is only noted."""
     seen, attempt = work.observation, the_attempt(work, "ok", None)
-    notes = [*await _notes(work, run, output), *([noted] if noted else [])]
+    watched = await _watched(work, run, output)
+    notes = [*watched.notes, *([noted] if noted else [])]
     record = _record(
         work,
         StepStatus.DONE,
@@ -41,7 +41,7 @@ async def end_done(
         summary=ExecutionSummary(
             status="success",
             output_digest=digest_of(output, work, run),
-            deviation_score=verdict.deviation,
+            deviation_score=max(verdict.deviation, watched.deviation),
             execution_time_ms=seen.elapsed_ms,
             rows=verdict.rows,
             size_bytes=verdict.size_bytes,
@@ -53,11 +53,12 @@ async def end_done(
         reused=seen.reused,
     )
     reflections = await applied(work, run, worked=True)
-    trail = trail_of(work, run, worked=True)
-    told = [
+    trail = [*trail_of(work, run, worked=True), *watched.corrections]
+    said = [
         {"kind": "step", "step_id": work.step.id, "text": note, "at": run.now()}
         for note in notes
     ]
+    told = [*said, *watched.entries]
     ended = await finish_step(
         work, run, record, corrections=trail, reflections=reflections, notes=told
     )
@@ -152,22 +153,13 @@ def digest_of(output: Any, work: Work, run: Run) -> str:
     return text if len(text) <= DIGEST_LENGTH else text[:DIGEST_LENGTH] + "…"
 
 
-async def _notes(work: Work, run: Run, output: Any) -> list[str]:
-    """Return soft deviations and announced changes: noted and watched, not mended."""
-    seen, policy = work.observation, work.policy(run)
-    notes = list(_announcements(output))
-    expected = work.step.expected_ms or policy.expected_ms
-    expected = expected or run.library.knowledge.expected_ms(seen.tool)
-    if expected and not seen.reused and seen.elapsed_ms > SLOW_FACTOR * expected:
-        notes.append(f"took {seen.elapsed_ms:.0f} ms, {expected:.0f} ms were expected")
+async def _watched(work: Work, run: Run, output: Any) -> Watched:
+    """Watch a passing result; where another plan is due, nothing new begins."""
+    seen = work.observation
+    watched = await watch(work, run, output)
     if not seen.reused:
         await observed(run, seen.tool, seen.elapsed_ms, ok=True)
-    return notes
-
-
-def _announcements(output: Any) -> list[str]:
-    headers = output.get("headers") if isinstance(output, dict) else None
-    if not isinstance(headers, dict):
-        return []
-    lower = {str(name).lower(): str(value) for name, value in headers.items()}
-    return [f"{n}: {lower[n][:120]}" for n in WARNING_HEADERS if lower.get(n)]
+        hold_call(work, run)
+    if plan_wide(watched.entries) and run.deps.reasoner is not None:
+        run.board.said.add(SIGNALLED)
+    return watched

@@ -16,7 +16,7 @@ HEEDED = "trigger_heeded"
 def event_due(
     plan: Plan, records: Mapping[str, Any], notes: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return the replan a trigger asks for, where steps that have not run are concerned.
+    """Return the replan a trigger asks for, if it concerns steps that have not run.
 
     Args:
         plan: The current plan.

@@ -5,8 +5,9 @@ from typing import Any
 from mendgraph.nodes.aftermath import is_pending
 from mendgraph.nodes.effects import perform
 from mendgraph.nodes.permit import Permitted
+from mendgraph.nodes.premend import premended
 from mendgraph.nodes.prepare import prepare
-from mendgraph.nodes.signals import unread_signals
+from mendgraph.nodes.signals import SIGNALLED, unread_signals
 from mendgraph.nodes.work import Work, finish_step
 from mendgraph.state.call import Observation
 from mendgraph.state.channels import StepState
@@ -15,8 +16,6 @@ from mendgraph.tools.run import Run
 
 SIGNAL_LOOKS_S = 0.25
 """Seconds between two looks for signals; a look reads the store."""
-SIGNALLED = "signal"
-"""Among what the board was told: a message waits, so nothing new begins."""
 FINISHED: dict[str, Any] = {"observation": Observation(status="finished").plain()}
 
 
@@ -30,9 +29,11 @@ async def execute(state: StepState, run: Run) -> dict[str, Any]:
     prepared = await prepare(work, run)
     if isinstance(prepared, Observation):
         return _update(prepared)
-    done = await perform(work, prepared, run)
-    seen = await _business(work, done.permitted, run, done.seen)
-    return _update(seen, done.permitted, work)
+    mended, prepared = await premended(work, prepared, run)
+    done = await perform(mended, prepared, run)
+    seen = await _business(mended, done.permitted, run, done.seen)
+    changed = {} if mended is work else {"call": mended.call.plain()}
+    return {**changed, **_update(seen, done.permitted, mended)}
 
 
 def _update(

@@ -10,7 +10,6 @@ from typing import Any
 
 from mendgraph.nodes.accepting import Pending, accepted
 from mendgraph.nodes.brief import MendBrief
-from mendgraph.nodes.draft import Draft
 from mendgraph.nodes.drafting import (
     done_steps,
     draft_for,
@@ -30,15 +29,18 @@ from mendgraph.state.plan import Plan
 from mendgraph.state.schedule import status_of
 from mendgraph.tools.run import Run
 
+GO_ON = "go on"
+"""The answer that leaves the plan as it is."""
+
 
 async def heed(state: MendState, run: Run, pending: Pending) -> dict[str, Any]:
     """Take what the user said into account."""
     heard = await read_signals(state, run, list(pending["signals"]))
-    update = await KINDS[heard.kind](state, run, heard)
+    update = await KINDS[heard.kind](state, run, heard, pending)
     return {**update, "notes": [*heard.notes, *update.get("notes", ())]}
 
 
-async def _note(state: MendState, run: Run, heard: Heard) -> dict[str, Any]:
+async def _note(state: MendState, run: Run, heard: Heard, _: Pending) -> dict[str, Any]:
     """Keep it as a constraint and go on as if nothing had been said."""
     plan = Plan.model_validate(state["plan"])
     spent = Spent.model_validate(state.get("spent") or {}).plus(run.meter)
@@ -49,22 +51,28 @@ async def _note(state: MendState, run: Run, heard: Heard) -> dict[str, Any]:
     }
 
 
-async def _addition(state: MendState, run: Run, heard: Heard) -> dict[str, Any]:
+async def _addition(
+    state: MendState, run: Run, heard: Heard, pending: Pending
+) -> dict[str, Any]:
     """Change what has not succeeded yet, and nothing else."""
     plan = Plan.model_validate(state["plan"])
     draft = await draft_patch(await _brief(state, run, plan, heard), run)
     if draft.plan is not None:
         update = _accepted(state, run, draft.plan, heard, Action.LOCAL_REPLAN)
         return {**update, "constraints": _with(state, heard), "notes": draft.notes}
+    if draft.unavailable:
+        return {"pending": pending_of(draft, again=pending)}
     if draft.impossible:
-        return {**_asked(draft), "constraints": _with(state, heard)}
+        asked = {**pending_of(draft), "origin": "signal", "options": [GO_ON]}
+        return {"pending": asked, "constraints": _with(state, heard)}
     why = "it changes no step" if draft.unchanged else draft.problem or draft.question
     told = {"kind": "signal", "text": f"the plan stays: {why}", "at": run.now()}
-    return {**await _note(state, run, heard), "notes": [told]}
+    return {**await _note(state, run, heard, pending), "notes": [told]}
 
 
 async def _brief(state: MendState, run: Run, plan: Plan, heard: Heard) -> MendBrief:
-    records, effects = read_records(state), await effect_steps(run)
+    records = read_records(state)
+    effects = await effect_steps(run, plan, records)
     plain = state.get("steps") or {}
     failed = [i for i in plan.ids if status_of(plain, i) is StepStatus.FAILED]
     unfinished = (StepStatus.PENDING, StepStatus.BLOCKED)
@@ -84,16 +92,18 @@ async def _brief(state: MendState, run: Run, plan: Plan, heard: Heard) -> MendBr
     )
 
 
-def _asked(draft: Draft) -> dict[str, Any]:
-    return {"pending": {**pending_of(draft), "origin": "signal"}}
-
-
-async def _changed_goal(state: MendState, run: Run, heard: Heard) -> dict[str, Any]:
+async def _changed_goal(
+    state: MendState, run: Run, heard: Heard, pending: Pending
+) -> dict[str, Any]:
     """Plan anew for the new goal; only effects that happened stay."""
     before = str(state.get("task", ""))
     changed: Any = {**state, "task": heard.text}
     why = f"the user changed the goal; before it was: {before[:300]}"
-    draft = await draft_for(changed, run, heard.text, scope="reset", reason=why)
+    draft = await draft_for(
+        changed, run, heard.text, scope="reset", reason=why, again=pending
+    )
+    if (draft.pending or {}).get("again"):
+        return {"pending": draft.pending, "notes": draft.notes}
     told = {"task": heard.text, "notes": draft.notes}
     if draft.plan is None:
         return {**told, "pending": draft.pending}
@@ -101,18 +111,20 @@ async def _changed_goal(state: MendState, run: Run, heard: Heard) -> dict[str, A
     return {**update, **told}
 
 
-async def _unclear(state: MendState, run: Run, heard: Heard) -> dict[str, Any]:
+async def _unclear(
+    state: MendState, run: Run, heard: Heard, pending: Pending
+) -> dict[str, Any]:
     """Ask what is meant, where somebody can be asked."""
     if not run.can_ask or run.reserve("clarifications"):
-        return await _addition(state, run, heard)
+        return await _addition(state, run, heard, pending)
     asked = heard.question or "What does it mean for the task?"
     question = f"You said while the task runs: {heard.text[:300]!r}. {asked}"
-    return {
-        "pending": {"kind": "clarify", "origin": "signal", "question": question},
-    }
+    asking = {"kind": "clarify", "origin": "signal", "question": question}
+    return {"pending": {**asking, "options": [GO_ON]}}
 
 
-KINDS: Mapping[str, Callable[[MendState, Run, Heard], Awaitable[dict[str, Any]]]] = {
+Way = Callable[[MendState, Run, Heard, Pending], Awaitable[dict[str, Any]]]
+KINDS: Mapping[str, Way] = {
     "note": _note,
     "addition": _addition,
     "changed_goal": _changed_goal,

@@ -8,6 +8,7 @@ from mendgraph.nodes.checks import Seen, Verdict, inspect
 from mendgraph.nodes.corrections import Situation, decide
 from mendgraph.nodes.endings import end_done, end_failed, end_waiting
 from mendgraph.nodes.learning import applied, observed
+from mendgraph.nodes.premend import as_planned, is_premended
 from mendgraph.nodes.prepare import prepare, upstream_outputs
 from mendgraph.nodes.trails import the_attempt, trail_of
 from mendgraph.nodes.verdicts import of_checks, of_error
@@ -75,7 +76,8 @@ async def _no_failure(work: Work, run: Run, failure: Failure) -> dict[str, Any]:
 
 async def _pending(work: Work, run: Run) -> dict[str, Any]:
     """Go on asking, until the deadline; then wait resumably (F18)."""
-    policy, polls = work.policy(run), _polls(work.attempts)
+    policy, resumed = work.policy(run), work.call.why == RESUMED
+    polls = [] if resumed else _polls(work.attempts)
     attempt = the_attempt(work, "pending", None)
     waited = run.now() - polls[0].started_at if polls else 0.0
     blind = policy.confirm_with is None and policy.has_effect
@@ -127,7 +129,7 @@ async def _mend(
     """Choose the correction for a failure."""
     attempt = the_attempt(work, "failed", failure)
     entries = trail_of(work, run, worked=False)
-    await applied(work, run, worked=False)
+    concluded = await applied(work, run, worked=False)
     await observed(run, work.observation.tool, work.observation.elapsed_ms, ok=False)
     advice = await _advice(work, run, failure, output)
     situation = await _situation(work, run, trigger, failure, attempt, advice)
@@ -153,6 +155,7 @@ async def _mend(
             escalation,
             verdict=verdict,
             corrections=entries,
+            reflections=concluded,
         )
     if advice and correction.action is Action.CHANGE_ARGUMENTS:
         correction = correction.but(changes=advice.changes, reason=advice.why)
@@ -165,11 +168,14 @@ async def _mend(
         "attempts": [attempt.plain()],
         "failures": [failure.plain()],
         "corrections": entries,
+        "reflections": concluded,
     }
 
 
 async def _advice(work: Work, run: Run, failure: Failure, output: Any) -> Advice | None:
     """Look for changed arguments that need no model."""
+    if is_premended(work) and (undone := await as_planned(work, run)):
+        return undone
     prepared = await prepare(work, run)
     if isinstance(prepared, Observation):
         return None

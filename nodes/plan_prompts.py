@@ -32,7 +32,7 @@ from mendgraph.nodes.token_cut import clip
 from mendgraph.state.masking import mask
 from mendgraph.state.plan import Plan
 
-TRIES = 4
+TRIES = 6
 """Times the context is built again when fences made it longer than allowed."""
 FLOOR = 200
 STAGES_TOKENS = 120
@@ -91,7 +91,7 @@ def fitted_plan_prompt(
         over = prompt_tokens(prompt, PlanDraft) - brief.context_tokens
         if over <= 0:
             break
-        room -= over + 1
+        room -= 2 * over + 8  # cuts fall on word borders: aim below
     return prompt, built.dropped
 
 

@@ -75,9 +75,13 @@ async def prepare(work: Work, run: Run) -> Prepared | Observation:
 
 
 def call_digest(entry: Entry, arguments: Mapping[str, Any]) -> str:
-    """Return the digest approvals and effects are bound to."""
+    """Return the digest approvals and effects are bound to.
+
+    An argument left out is the same as its default written out.
+    """
     own = entry.policy.idempotency_arg
-    return digest(entry.name, arguments, leave_out=(own,) if own else ())
+    whole = {**entry.defaults, **arguments}
+    return digest(entry.name, whole, leave_out=(own,) if own else ())
 
 
 def _arguments(work: Work, outputs: Mapping[str, Any]) -> dict[str, Any]:

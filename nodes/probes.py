@@ -107,8 +107,8 @@ async def _look(
 def _answered(each: Probe, work: Work, run: Run) -> tuple[bool | None, str]:
     """Judge a call that comes without a condition.
 
-    Where the failed tool answers another call, what was changed made the difference; any
-    other answer tells nothing by itself.
+    Where the failed tool answers another call, what was changed made the difference;
+    any other answer tells nothing by itself.
     """
     entry = run.deps.registry.get(each.tool or "")
     failed = {a.arguments_digest for a in work.attempts if a.status == "failed"}

@@ -1,5 +1,6 @@
-"""Pulling lessons from long-term memory; memory never pushes (3.4)."""
+"""Pulling lessons and knowledge for prompts; memory never pushes (3.4)."""
 
+from mendgraph.nodes.sensitivity import advice, sensitivity_map
 from mendgraph.nodes.work import Work
 from mendgraph.state.lesson import Found
 from mendgraph.tools.memory.protocol import Query
@@ -27,3 +28,10 @@ async def lessons_for_failure(work: Work, run: Run) -> tuple[Found, ...]:
             error=facts.message[:400],
         ),
     )
+
+
+def knowledge_text(run: Run) -> str:
+    """Return what planners are told of the tools: purpose, experience, sensitivity."""
+    described = run.library.knowledge.describe(run.deps.registry.names)
+    decisive = advice(sensitivity_map(run.library.influences.all()))
+    return "\n".join(part for part in (decisive, described) if part)

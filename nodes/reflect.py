@@ -7,6 +7,7 @@ hypothesis until a probe confirmed it; the closed set of actions is all it can d
 from typing import Any
 
 from mendgraph.nodes.aftermath import surely_nothing
+from mendgraph.nodes.deciding import DIRECTED, decided
 from mendgraph.nodes.deep import deep_reflection
 from mendgraph.nodes.endings import end_failed
 from mendgraph.nodes.monitor import has_fallback
@@ -19,16 +20,6 @@ from mendgraph.state.failure import Category, Failure, FailureFacts, Reaction
 from mendgraph.state.lesson import NextAction, Reflection
 from mendgraph.state.outcome import Escalation, Tier
 from mendgraph.tools.run import Run
-
-IN_VAIN = 2
-"""Corrections in a row without effect after which a person is asked (6.4)."""
-
-DIRECTED: dict[NextAction, Action] = {
-    NextAction.PATCH: Action.CHANGE_ARGUMENTS,
-    NextAction.FALLBACK: Action.FALLBACK,
-    NextAction.RETRY: Action.RETRY_SAME,
-}
-"""Fixes the step loop carries out itself."""
 
 ESCALATED: dict[NextAction, str] = {
     NextAction.LOCAL_REPLAN: "local_replan",
@@ -45,8 +36,8 @@ async def reflect(state: StepState, run: Run) -> dict[str, Any]:
     work = Work(state)
     failure = work.failures[-1]
     reflection, notes = await deep_reflection(work, run, baseline(work, run, failure))
-    decision = allowed_decision(work, run, reflection)
-    reflection = reflection.but(decision=decision)
+    reflection, why = decided(work, run, reflection)
+    decision = reflection.decision
     run.emit(
         EventKind.REFLECTION,
         f"{reflection.observed_issue[:120]} → {decision.value}: {reflection.next_action}"[
@@ -61,7 +52,8 @@ async def reflect(state: StepState, run: Run) -> dict[str, Any]:
     await remember_reflection(work, run, reflection)
     if decision in DIRECTED:
         return {**_direct(work, reflection), "notes": notes}
-    return await _escalate(work, run, failure, reflection, notes)
+    question = f"{why}. {_question(work, failure)}" if why else _question(work, failure)
+    return await _escalate(work, run, failure, reflection, question, notes)
 
 
 def baseline(work: Work, run: Run, failure: Failure) -> Reflection:
@@ -119,19 +111,6 @@ def _may_have_happened(work: Work) -> bool:
     return called and not surely_nothing(seen.facts or FailureFacts())
 
 
-def allowed_decision(work: Work, run: Run, reflection: Reflection) -> NextAction:
-    """Return the decision within the caps; the reflector may not exceed them."""
-    wanted = reflection.decision
-    if wanted not in DIRECTED:
-        return wanted
-    out_of_depth = work.corrections >= run.limits.corrections_per_step
-    if out_of_depth or run.reserve("corrections", "executions", "seconds"):
-        return NextAction.GIVE_UP
-    if work.corrections >= IN_VAIN and run.can_ask:
-        return NextAction.CLARIFY
-    return wanted
-
-
 def _direct(work: Work, reflection: Reflection) -> dict[str, Any]:
     correction = Correction(
         action=DIRECTED[reflection.decision],
@@ -152,13 +131,14 @@ async def _escalate(
     run: Run,
     failure: Failure,
     reflection: Reflection,
+    question: str,
     notes: list[dict[str, Any]],
 ) -> dict[str, Any]:
     escalation = Escalation.model_validate(
         {
             "action": ESCALATED[reflection.decision],
             "reason": reflection.next_action or failure.classification.reason,
-            "question": _question(work, failure),
+            "question": question,
             "options": () if run.deps.reasoner else ("retry", "stop"),
             "reflection_id": reflection.id,
         }

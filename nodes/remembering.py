@@ -2,16 +2,14 @@
 
 from typing import Any
 
+from mendgraph.nodes.aftercare import aftercare
+from mendgraph.nodes.learning import rehearsed
 from mendgraph.nodes.work import Work
 from mendgraph.state.channels import MendState
 from mendgraph.state.lesson import Lesson, Reflection
-from mendgraph.state.limits import Spent
 from mendgraph.state.masking import mask
 from mendgraph.state.outcome import TaskStatus
 from mendgraph.tools.run import Run
-
-TASKS = ("mendgraph", "tasks")
-"""Where figures of closed tasks are kept, for the window of the CAF (F46)."""
 
 
 async def remember_reflection(work: Work, run: Run, reflection: Reflection) -> None:
@@ -40,7 +38,7 @@ def lesson_of(run: Run, reflection: Reflection, task: str) -> Lesson:
         subclass=reflection.subclass,
         task=mask(task)[:300],
         created_at=run.now(),
-        rehearsed=reflection.source == "rehearsal",
+        rehearsed=rehearsed(run) or reflection.source == "rehearsal",
         confidence=reflection.confidence,
     )
 
@@ -62,16 +60,14 @@ async def close_task(
         return []
     await _lessons(state, run)
     await _feedback(state, run, status)
-    await _distil(run)
+    notes = await aftercare(state, run, status)
     await run.library.flush()
-    await run.library.store.aput(
-        TASKS, run.task_id, _figures(state, run, status), index=False
-    )
     problems = run.deps.memory.problems if run.deps.memory else []
-    return [
+    said = {n.get("text") for n in state.get("notes") or ()}
+    return notes + [
         {"kind": "memory", "text": mask(problem)[:300], "at": run.now()}
         for problem in problems
-        if problem not in {n.get("text") for n in state.get("notes") or ()}
+        if problem not in said
     ]
 
 
@@ -104,22 +100,3 @@ async def _feedback(state: MendState, run: Run, status: TaskStatus) -> None:
             await run.deps.memory.feedback(
                 fine, helped=True if status is TaskStatus.DONE else None
             )
-
-
-async def _distil(run: Run) -> None:
-    """Turn strategies that have earned it into rules (F54)."""
-    for strategy in await run.library.strategies.ready_to_distil():
-        await run.library.rules.distil(strategy)
-
-
-def _figures(state: MendState, run: Run, status: TaskStatus) -> dict[str, Any]:
-    spent = Spent.model_validate(state.get("spent") or {}).plus(run.meter)
-    return {
-        "at": run.now(),
-        "thread_id": run.thread_id,
-        "status": status.value,
-        "corrections": len(state.get("corrections") or ()),
-        "correction_model_calls": spent.correction_model_calls,
-        "model_calls": spent.model_calls,
-        "tokens": spent.total_tokens,
-    }

@@ -16,6 +16,7 @@ from mendgraph.nodes.work import Work
 from mendgraph.state.call import Call
 from mendgraph.state.channels import StepState
 from mendgraph.state.correction import Action, Correction
+from mendgraph.state.failure import FailureFacts
 from mendgraph.state.outcome import Tier
 from mendgraph.tools.run import Run
 
@@ -63,10 +64,7 @@ def _handed_on(
 
 async def _same(work: Work, _run: Run, correction: Correction) -> Call | str:
     """Tier 1: the same call, with a higher limit after a timeout."""
-    timed_out = bool(work.failures) and (
-        work.failures[-1].facts.timeout_s is not None
-        and "no answer within" in work.failures[-1].facts.message
-    )
+    timed_out = bool(work.failures) and _timed_out(work.failures[-1].facts)
     factor = work.call.timeout_factor * (TIMEOUT_FACTOR if timed_out else 1.0)
     return work.call.but(
         tier=Tier.TIER1,
@@ -74,6 +72,11 @@ async def _same(work: Work, _run: Run, correction: Correction) -> Call | str:
         timeout_factor=factor,
         why=correction.reason[:300],
     )
+
+
+def _timed_out(facts: FailureFacts) -> bool:
+    """Tell whether a limit for an answer was reached, ours or the client's."""
+    return any("Timeout" in name for name in facts.exceptions)
 
 
 async def _change(work: Work, run: Run, correction: Correction) -> Call | str:

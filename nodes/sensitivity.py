@@ -1,11 +1,11 @@
 """The causal sensitivity map: which arguments decide which steps, counted (F28). Pure.
 
-Sensitive tools are watched more closely and marked as risks for the planner, insensitive
-ones less closely; dependencies nothing is read through may be dropped.
+Sensitive tools are watched more closely and marked as risks for the planner,
+insensitive ones less closely; dependencies nothing is read through may be dropped.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 from mendgraph.nodes.prompt_parts import reads
@@ -112,10 +112,18 @@ class Loose(Record):
     why: str
 
 
-def loose_dependencies(plan: Plan, edges: Sequence[Edge]) -> tuple[Loose, ...]:
+def loose_dependencies(
+    plan: Plan, edges: Sequence[Edge], reading: Collection[str]
+) -> tuple[Loose, ...]:
     """Return dependencies nothing is read through; such steps could run in parallel.
 
-    A step whose own outcome is known to turn on the other's arguments is left alone.
+    The order of effects is never loose, nor is a step whose outcome is known to turn on
+    the other's arguments.
+
+    Args:
+        plan: The plan.
+        edges: The sensitivity map.
+        reading: Tools that only read.
     """
     tools = {step.id: step.tool or "" for step in plan.steps}
     return tuple(
@@ -126,7 +134,8 @@ def loose_dependencies(plan: Plan, edges: Sequence[Edge]) -> tuple[Loose, ...]:
         )
         for step in plan.steps
         for needed in step.dependencies
-        if needed in tools
+        if tools.get(needed) in reading
+        and step.tool in reading
         and not _reads(step, needed)
         and not _decides(edges, tools[needed], tools[step.id])
     )

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mendgraph.nodes.events import event_due, heeded
+from mendgraph.nodes.nested import keep_plan
 from mendgraph.nodes.signals import unread_signals
 from mendgraph.state.channels import MendState
 from mendgraph.state.limits import Exhausted, Spent, check
@@ -13,6 +15,8 @@ from mendgraph.tools.run import Run
 
 ROUND_CAPS = ("executions", "rounds", "seconds", "total_tokens")
 """Caps that end the task when they leave no room for another round."""
+REPLAN_CAPS = ("replans", "corrections", "model_calls", "reasoning_tokens")
+"""Caps that leave no room for a plan anew."""
 PRIORITY = ("clarify", "global_replan", "local_replan", "give_up")
 """Which of several escalations is dealt with first."""
 
@@ -20,11 +24,25 @@ PRIORITY = ("clarify", "global_replan", "local_replan", "give_up")
 async def settle(state: MendState, run: Run) -> dict[str, Any]:
     """Close the round and choose: another one, a replan, a question, or the end."""
     plan = Plan.model_validate(state["plan"])
+    await keep_plan(run, state["plan"])
     records = state.get("steps") or {}
     run.charge(Spent(seconds=run.deps.boards.drop(state["round"]), rounds=1))
     spent = Spent.model_validate(state.get("spent") or {}).plus(run.meter)
     update = {"round": run.deps.new_id(), "round_at": run.now()}
-    return {**update, "pending": await _next(run, plan, records, spent)}
+    pending = await _next(run, plan, records, spent)
+    event = None if pending else _event(state, run, plan, records, spent)
+    if event:
+        return {**update, "pending": event, "notes": [heeded(event, run.now())]}
+    return {**update, "pending": pending}
+
+
+def _event(
+    state: MendState, run: Run, plan: Plan, records: Mapping[str, Any], spent: Spent
+) -> dict[str, Any] | None:
+    """Return the replan a changed environment asks for, where one can be made."""
+    if run.deps.reasoner is None or check(run.limits, spent, *REPLAN_CAPS):
+        return None
+    return event_due(plan, records, state.get("notes") or ())
 
 
 async def _next(
@@ -45,9 +63,8 @@ def what_next(
     exhausted = check(run.limits, spent, *ROUND_CAPS)
     if exhausted:
         return stop(exhausted)
-    wanted = _escalated(plan, records)
-    if wanted:
-        return _allowed(wanted, run, spent)
+    if wanted := _escalated(plan, records):
+        return wanted
     return None if runnable(plan, records) else {"kind": "finish"}
 
 
@@ -69,16 +86,3 @@ def _escalated(plan: Plan, records: Mapping[str, Any]) -> dict[str, Any] | None:
             first = Escalation.model_validate(records[asked[action][0]]["escalation"])
             return {"kind": action, "step_ids": asked[action], **first.plain()}
     return None
-
-
-METERS: dict[str, tuple[str, ...]] = {
-    "clarify": ("clarifications",),
-    "global_replan": ("replans", "corrections", "model_calls", "reasoning_tokens"),
-    "local_replan": ("replans", "corrections", "model_calls", "reasoning_tokens"),
-}
-
-
-def _allowed(wanted: dict[str, Any], run: Run, spent: Spent) -> dict[str, Any]:
-    """Return the wish, or the end where its cap is reached."""
-    exhausted = check(run.limits, spent, *METERS[wanted["kind"]])
-    return stop(exhausted) if exhausted else wanted

@@ -1,6 +1,6 @@
 """The causal chain of a failure, collected by code before a model is asked (F26).
 
-Which outputs fed the failed step, through which arguments, which checks they passed, and
+Which outputs fed the failed step, through which arguments, which checks they passed,
 what speaks against them. Where a bad text came from further up is looked up as well.
 """
 

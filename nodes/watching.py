@@ -1,7 +1,7 @@
 """Soft and environment triggers on results that passed every check (F20, F21).
 
-A passing result is never thrown away: soft signs are watched, and acted on when two in a
-row show them. A changed environment concerns the steps that have not run yet.
+A passing result is never thrown away: soft signs are watched, and acted on when two in
+a row show them. A changed environment concerns the steps that have not run yet.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,6 @@ from mendgraph.nodes.work import Work
 from mendgraph.state.correction import (
     Action,
     CorrectionEntry,
-    Row,
     Trigger,
     look_up,
 )
@@ -127,9 +126,9 @@ def _edges(run: Run) -> tuple[Edge, ...]:
     """Return the sensitivity map, made once a round for each state of the book."""
     influences = run.library.influences.all()
     key = f"watch:map:{len(influences)}"
-    held, edges = run.board.recall(key)
+    held, kept = run.board.recall(key)
+    edges: tuple[Edge, ...] = kept if held else sensitivity_map(influences)
     if not held:
-        edges = sensitivity_map(influences)
         run.board.remember(key, edges)
     return edges
 
@@ -176,6 +175,7 @@ def _entry(work: Work, run: Run, signs: list[Sign], action: Action) -> dict[str,
         "tool": work.observation.tool,
         "step_id": work.step.id,
         "resource": work.observation.tool,
+        "signs": [sign.name for sign in signs],
         "text": f"{work.step.id}: {said} ({stage})",
         "at": run.now(),
     }
@@ -263,5 +263,3 @@ def _event(work: Work, run: Run, resource: str, text: str) -> dict[str, Any]:
 def plan_wide(entries: list[dict[str, Any]]) -> bool:
     """Tell whether a trigger asks for another plan."""
     return any(each["action"] in PLAN_WIDE for each in entries)
-
-

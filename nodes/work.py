@@ -52,6 +52,11 @@ class Work:
         """All failures so far."""
         return tuple(map(Failure.model_validate, self.state.get("failures") or ()))
 
+    @cached_property
+    def tried(self) -> tuple[Attempt, ...]:
+        """Failed attempts of the steps this one was planned in place of."""
+        return tuple(map(Attempt.model_validate, self.state.get("tried") or ()))
+
     @property
     def approval(self) -> Approval | None:
         """A person's consent given in this loop."""

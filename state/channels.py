@@ -66,7 +66,7 @@ class MendState(TypedDict, total=False):
 
 
 class StepState(TypedDict, total=False):
-    """The step loop's channels; its size does not depend on the plan's."""
+    """What the nodes of the step loop read; its size does not depend on the plan's."""
 
     task_id: str
     task: str
@@ -79,6 +79,10 @@ class StepState(TypedDict, total=False):
     upstream: dict[str, str]
     """Step id → reference of the output, for results of earlier rounds."""
     corrections_before: int
+    looked: list[dict[str, Any]]
+    """What earlier looks at this lineage blamed and directed, the newest few."""
+    tried: list[dict[str, Any]]
+    """Failed attempts of the steps this one was planned in place of, the newest few."""
     lineages: list[str]
     """Lineages of the current plan, from its second version on."""
     awaits: list[str]
@@ -90,6 +94,27 @@ class StepState(TypedDict, total=False):
     """What the last call gave."""
     decision: dict[str, Any]
     """The monitor's or the reflector's correction."""
+    attempts: Annotated[list[dict[str, Any]], reduce_trail]
+    failures: Annotated[list[dict[str, Any]], reduce_trail]
+    steps: Annotated[dict[str, Any], reduce_steps]
+    spent: Annotated[dict[str, Any], add_spent]
+    corrections: Annotated[list[dict[str, Any]], reduce_trail]
+    reflections: Annotated[list[dict[str, Any]], reduce_trail]
+    notes: Annotated[list[dict[str, Any]], reduce_trail]
+
+
+class StepChannels(TypedDict, total=False):
+    """The step loop's channels.
+
+    What a branch begins with never changes, so it is one channel: every channel is
+    written and stored apart, and a dozen of them took a third of a step's time.
+    """
+
+    brief: dict[str, Any]
+    approval: dict[str, Any] | None
+    call: dict[str, Any]
+    observation: dict[str, Any]
+    decision: dict[str, Any]
     attempts: Annotated[list[dict[str, Any]], reduce_trail]
     failures: Annotated[list[dict[str, Any]], reduce_trail]
     steps: Annotated[dict[str, Any], reduce_steps]

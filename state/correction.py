@@ -165,3 +165,6 @@ class CorrectionEntry(Record):
     model_calls: int = 0
     signature: str = ""
     prompt_tokens: int = 0
+    returned_to: str | None = None
+    """The step that had succeeded last, when an earlier replan of this lineage failed
+    and the plan loop went back to that stable point (F43)."""

@@ -133,14 +133,13 @@ SLICED = (
     "corrections",
     "replans",
     "clarifications",
-    "rounds",
     "model_calls",
 )
 """Meters with the same name in `Limits` and `Spent` that a sub-task gets a slice of."""
 
 
-def slice_of(limits: Limits, spent: Spent, share: float) -> tuple[Limits, Spent]:
-    """Return a sub-task's limits and what they come to as spending to set aside.
+def slice_of(limits: Limits, spent: Spent, share: float) -> Spent:
+    """Return what a sub-task may spend, to be set aside for it.
 
     Args:
         limits: The parent's allowances.
@@ -151,20 +150,30 @@ def slice_of(limits: Limits, spent: Spent, share: float) -> tuple[Limits, Spent]
         name: max(0, int((getattr(limits, name) - getattr(spent, name)) * share))
         for name in SLICED
     }
-    reasoning = int(max(0, limits.reasoning_tokens - spent.budgeted_tokens) * share)
-    tokens = int(max(0, limits.total_tokens - spent.total_tokens) * share)
-    seconds = max(0.001, limits.seconds - spent.seconds)
-    steps = max(1, int(limits.steps * share))
-    narrowed = limits.but(
-        **{**parts, "rounds": max(1, parts["rounds"])},
-        reasoning_tokens=reasoning,
-        total_tokens=tokens,
-        seconds=seconds,
-        steps=steps,
+    reasoning = max(0, limits.reasoning_tokens - spent.budgeted_tokens)
+    tokens = max(0, limits.total_tokens - spent.total_tokens)
+    return Spent(
+        **parts,
+        budgeted_tokens=int(reasoning * share),
+        prompt_tokens=int(tokens * share),
+    )
+
+
+def narrowed(limits: Limits, spent: Spent, slice_: Spent, share: float) -> Limits:
+    """Return the limits of a sub-task that may spend a slice.
+
+    Rounds and seconds are not sliced: its rounds are bounded by a share, and time
+    passes for all alike.
+    """
+    return limits.but(
+        **{name: getattr(slice_, name) for name in SLICED},
+        reasoning_tokens=slice_.budgeted_tokens,
+        total_tokens=slice_.prompt_tokens,
+        rounds=max(1, int((limits.rounds - spent.rounds) * share)),
+        seconds=max(0.001, limits.seconds - spent.seconds),
+        steps=max(1, int(limits.steps * share)),
         depth=max(0, limits.depth - 1),
     )
-    aside = Spent(**parts, budgeted_tokens=reasoning, prompt_tokens=tokens)
-    return narrowed, aside
 
 
 def add_spent(

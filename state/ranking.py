@@ -12,7 +12,7 @@ SATURATION = 1.2
 """BM25 k1: how fast a repeated word stops to count."""
 LENGTH_SHARE = 0.5
 """BM25 b: lessons are short, so their length says less than a page's would."""
-FUSION = 20.0
+FUSION = 10.0
 """The constant of reciprocal rank fusion; small because lists are short."""
 HALF_LIFE_DAYS = 90.0
 AGE_FLOOR = 0.5

@@ -18,8 +18,8 @@ FACTORS = (0.1, 0.2, 0.25, 0.5, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 100.0, 1000.0)
 ROUNDINGS = ("int({})", "{}")
 POSITIONS = (0, 1, 2)
 """Numbers or quoted texts of a message that are tried as the new value."""
-TOKEN = re.compile(r"[\w.+/-]{1,32}")
-"""Text that may be a constant: one short word, such as `utf-8-sig` or `cast`."""
+TOKEN = re.compile(r"[\w.+/-]{1,32}|[;,|:\t]")
+"""Text that may be a constant: a short word, such as `utf-8-sig`, or a separator."""
 
 
 class Change(NamedTuple):
@@ -43,6 +43,12 @@ def argument(name: str) -> str:
     return f"args[{literal(name)}]"
 
 
+def _on_text(pattern: str) -> Recogniser:
+    """Return a recogniser that proposes one expression over an argument with text."""
+    propose = _applied(pattern)
+    return lambda changes: propose(changes) if _texts(changes) else iter(())
+
+
 def _applied(pattern: str) -> Recogniser:
     """Return a recogniser that always proposes one expression over the argument."""
 
@@ -55,12 +61,14 @@ def _applied(pattern: str) -> Recogniser:
 def quoted_name(changes: Sequence[Change]) -> Iterator[str]:
     """Propose to quote the name the error speaks of."""
     target = argument(changes[0].name)
-    for mark in QUOTES:
+    for mark in QUOTES if _texts(changes) else ():
         yield f"quoteName({target}, named(error.message), {literal(mark)})"
 
 
 def suggested_name(changes: Sequence[Change]) -> Iterator[str]:
     """Propose the name the error suggests, inside a statement or as the value."""
+    if not _texts(changes):
+        return
     target = argument(changes[0].name)
     yield f"replaceName({target}, named(error.message), suggested(error.message))"
     yield "suggested(error.message)"
@@ -123,7 +131,8 @@ def listed(changes: Sequence[Change]) -> Iterator[str]:
     """Propose to make a list of one value or of text with commas."""
     target = argument(changes[0].name)
     yield f"[{target}]"
-    yield f"splitAt({target}, ',')"
+    if all(isinstance(change.before, str) for change in changes):
+        yield f"splitAt({target}, ',')"
 
 
 def constant(changes: Sequence[Change]) -> Iterator[str]:
@@ -135,13 +144,13 @@ def constant(changes: Sequence[Change]) -> Iterator[str]:
 
 
 RECOGNISERS: tuple[tuple[str, Recogniser], ...] = (
-    ("strip the code fence from", _applied("stripFences({})")),
-    ("strip the byte order mark from", _applied("stripBom({})")),
+    ("strip the code fence from", _on_text("stripFences({})")),
+    ("strip the byte order mark from", _on_text("stripBom({})")),
     ("quote the name the error speaks of in", quoted_name),
     ("take the name the error suggests for", suggested_name),
-    ("trim", _applied("trimmed({})")),
-    ("write in lower case", _applied("lowered({})")),
-    ("write in upper case", _applied("uppered({})")),
+    ("trim", _on_text("trimmed({})")),
+    ("write in lower case", _on_text("lowered({})")),
+    ("write in upper case", _on_text("uppered({})")),
     ("convert to a whole number", _applied("int({})")),
     ("convert to a number", _applied("double({})")),
     ("convert to text", _applied("string({})")),

@@ -7,12 +7,13 @@ one event loop. A resume in another process makes a new one from what was stored
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from mendgraph.state.limits import Exhausted, Limits, Spent, check
 from mendgraph.state.outcome import StepStatus
 from mendgraph.state.record import Record
+from mendgraph.tools.limiter import Limiter
 
 KEPT_VALUES = 64
 """Outputs held in memory for the steps that follow; the rest is read from the store."""
@@ -39,9 +40,14 @@ class Board:
         spent: Spent,
         outcomes: Mapping[str, Outcome],
         now: Callable[[], float],
+        asides: Mapping[str, Spent] | None = None,
     ) -> None:
         self.limits = limits
         self.spent = spent
+        self.asides: dict[str, Spent] = {}
+        """Slices of sub-tasks that have not ended, by step; they count as spent."""
+        for step_id, slice_ in (asides or {}).items():
+            self.set_aside(step_id, slice_)
         self.resolved: list[dict[str, Any]] = []
         """Reflections that helped, for the steps that follow (F38)."""
         self.said: set[str] = set()
@@ -49,10 +55,13 @@ class Board:
         self.signals_seen_at = float("-inf")
         self._now = now
         self._resumed_at = now()
+        self._active = 0
+        self._idle_since = self._resumed_at
+        self._idle = 0.0
         self._outcomes = dict(outcomes)
         self._waiters: dict[str, asyncio.Future[None]] = {}
         self._values: OrderedDict[str, Any] = OrderedDict()
-        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._slots: dict[str, Limiter] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
     def enter(self, step_id: str) -> None:
@@ -96,38 +105,56 @@ class Board:
 
     def reserve(self, *meters: str) -> Exhausted | None:
         """Return the cap that leaves no room, looking at what all branches spent."""
-        elapsed = Spent(seconds=self.elapsed())
+        elapsed = Spent.model_construct(None, seconds=self.elapsed())
         return check(self.limits, self.spent.plus(elapsed), *meters)
 
     def charge(self, delta: Spent) -> None:
         """Add what a branch spent."""
         self.spent = self.spent.plus(delta)
 
-    @contextmanager
-    def held(self, slice_: Spent) -> Iterator[None]:
-        """Set a slice of every budget aside while a sub-task may use it."""
-        self.spent = self.spent.plus(slice_)
-        try:
-            yield
-        finally:
-            self.spent = self.spent.minus(slice_)
+    def set_aside(self, step_id: str, slice_: Spent) -> None:
+        """Set a slice of every budget aside until the step's sub-task has ended."""
+        self.give_back(step_id)
+        self.asides[step_id] = slice_
+        self.charge(slice_)
+
+    def give_back(self, step_id: str) -> None:
+        """Free a slice; what was used of it is charged apart."""
+        self.spent = self.spent.minus(self.asides.pop(step_id, Spent()))
 
     def elapsed(self) -> float:
         """Seconds of work since the round began or was resumed."""
-        return self._now() - self._resumed_at
+        idle = self._idle if self._active else self._idle + self._since_idle()
+        return self._now() - self._resumed_at - idle
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Count the time while a node works; waits for people lie between."""
+        if not self._active:
+            self._idle += self._since_idle()
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
+            self._idle_since = self._now()
+
+    def _since_idle(self) -> float:
+        return self._now() - self._idle_since
 
     @asynccontextmanager
     async def slot(self, service: str, concurrency: int | None) -> AsyncIterator[None]:
         """Hold one of the graph's slots and, where limited, one of the service's."""
-        async with AsyncExitStack() as stack:
-            if concurrency:
-                await stack.enter_async_context(self._slot(service, concurrency))
-            total = self._slot("*", self.limits.concurrency)
-            await stack.enter_async_context(total)
+        total = self._slot("*", self.limits.concurrency)
+        if not concurrency:
+            async with total:
+                yield
+            return
+        async with self._slot(service, concurrency), total:
             yield
 
-    def _slot(self, name: str, size: int) -> asyncio.Semaphore:
-        return self._slots.setdefault(name, asyncio.Semaphore(size))
+    def _slot(self, name: str, size: int) -> Limiter:
+        return self._slots.setdefault(name, Limiter(size))
 
     def lock(self, name: str) -> asyncio.Lock:
         """Return the lock of this name; the same effect is never begun twice at once."""
@@ -139,6 +166,7 @@ class Boards:
 
     def __init__(self) -> None:
         self._boards: OrderedDict[tuple[str, int], Board] = OrderedDict()
+        self.newest: Board | None = None
 
     def find(self, round_token: str) -> Board | None:
         """Return the board of a round on the running loop."""
@@ -147,6 +175,7 @@ class Boards:
     def keep(self, round_token: str, board: Board) -> Board:
         """Keep a board, or return the one that was quicker."""
         kept = self._boards.setdefault(self._key(round_token), board)
+        self.newest = kept
         if len(self._boards) > KEPT_BOARDS:
             self._boards.popitem(last=False)
         return kept

@@ -6,7 +6,7 @@ limit is left; whether it had an effect is then unknown.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -18,10 +18,14 @@ from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langgraph.errors import GraphBubbleUp
 
 from mendgraph.state.failure import FailureFacts, Layer
+from mendgraph.state.masking import MASK, is_secret_name
 from mendgraph.state.record import Record
 from mendgraph.tools.facts import gather
 from mendgraph.tools.registry import Entry
 from mendgraph.tools.vault import json_value
+
+SHORTEST_SECRET = 4
+"""Shorter texts are too common to be looked for in an error's words."""
 
 
 class Called(Record):
@@ -63,12 +67,16 @@ async def call_tool(
         given[entry.policy.idempotency_arg] = idempotency_key
     started = clock()
     try:
-        value = await asyncio.wait_for(_invoke(entry.tool, given, config), timeout_s)
+        async with asyncio.timeout(timeout_s) as limit:
+            value = await _invoke(entry.tool, given, config)
         return Called(value=normal(value), started_at=started, ended_at=clock())
     except GraphBubbleUp:
         raise
     except Exception as error:  # noqa: BLE001  every fault of a tool becomes data
         facts = _facts(error, entry, given, timeout_s, (clock() - started) * 1_000)
+        if limit.expired():
+            said = f"the tool gave no answer within {timeout_s:g} s"
+            facts = facts.but(message=said)
         return Called(facts=facts, started_at=started, ended_at=clock())
 
 
@@ -105,16 +113,36 @@ def _facts(
         tool=entry.name,
         tool_class=entry.tool_class,
         service=entry.policy.service,
-        arguments={k: v for k, v in given.items() if k not in entry.policy.secret_args},
+        arguments=dict(given),
+        secret_names=entry.policy.secret_args,
     )
-    ours = isinstance(error, asyncio.TimeoutError) and ms >= timeout_s * 1_000
-    text = f"the tool gave no answer within {timeout_s:g} s" if ours else facts.message
+    secrets = _secrets(given, entry.policy.secret_args)
     return facts.but(
-        message=text,
+        message=_without(facts.message, secrets),
+        body_head=_without(facts.body_head, secrets),
+        earlier_message=_without(facts.earlier_message, secrets),
         timeout_s=timeout_s,
         elapsed_ms=ms,
         layer=facts.layer if facts.layer is not Layer.OWN else Layer.TOOL,
     )
+
+
+def _secrets(given: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return the secret texts of a call; errors like to quote them."""
+    marked = frozenset(name.lower() for name in names)
+    return [
+        value
+        for name, value in given.items()
+        if isinstance(value, str)
+        and len(value) >= SHORTEST_SECRET
+        and is_secret_name(name, marked)
+    ]
+
+
+def _without(text: Any, secrets: Iterable[str]) -> Any:
+    for secret in secrets if isinstance(text, str) else ():
+        text = text.replace(secret, MASK)
+    return text
 
 
 def normal(value: Any) -> Any:

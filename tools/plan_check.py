@@ -6,9 +6,11 @@ bindings and rules. Every message names the step.
 
 from collections.abc import Callable, Iterable
 
+from pydantic import ValidationError
+
 from mendgraph.state.algebra import PlanError, ancestors, structural_problems
 from mendgraph.state.limits import Limits
-from mendgraph.state.plan import Plan, Risk, Step
+from mendgraph.state.plan import Plan, Risk, Step, SubTask
 from mendgraph.tools.bindings import expressions
 from mendgraph.tools.cel import Expression, RuleError, compile_rule
 from mendgraph.tools.registry import Registry
@@ -43,7 +45,7 @@ def plan_problems(
     """Return all faults of a plan; bindings are judged once the structure is sound."""
     problems = structural_problems(plan, limits.steps)
     for step in plan.steps:
-        problems += _tool_problems(step, registry)
+        problems += _tool_problems(step, registry, limits)
         if strict_risk:
             problems += _risk_problems(step)
     if problems:
@@ -51,10 +53,40 @@ def plan_problems(
     return [p for step in plan.steps for p in _reference_problems(plan, step)]
 
 
-def _tool_problems(step: Step, registry: Registry) -> list[str]:
+def _subtask_problems(
+    step: Step, task: SubTask, registry: Registry, limits: Limits
+) -> list[str]:
+    unknown = [name for name in task.tools if name not in registry]
+    problems = [f"its sub-task may not use {name!r}" for name in unknown]
+    if limits.depth < 1:
+        problems.append("sub-tasks may not be nested any deeper")
+    if task.acceptance:
+        try:
+            compile_rule(task.acceptance)
+        except RuleError as error:
+            problems.append(f"acceptance: {error}")
+    if task.plan is not None and not problems:
+        problems += _inner_problems(task, registry, limits)
+    return [f"step {step.id!r}: {problem}" for problem in problems]
+
+
+def _inner_problems(task: SubTask, registry: Registry, limits: Limits) -> list[str]:
+    try:
+        inner = Plan.model_validate(task.plan)
+    except ValidationError as error:
+        return [f"the plan of its sub-task: {error.errors()[0]['msg']}"]
+    narrowed, less = (
+        registry.narrowed(task.tools),
+        limits.but(depth=limits.depth - 1),
+    )
+    return [
+        f"in its sub-task: {each}" for each in plan_problems(inner, narrowed, less)
+    ]
+
+
+def _tool_problems(step: Step, registry: Registry, limits: Limits) -> list[str]:
     if step.subtask is not None:
-        unknown = [name for name in step.subtask.tools if name not in registry]
-        return [f"step {step.id!r}: its sub-task may not use {n!r}" for n in unknown]
+        return _subtask_problems(step, step.subtask, registry, limits)
     if step.tool is None:
         return [f"step {step.id!r} names no tool and has no sub-task"]
     if step.tool not in registry:

@@ -34,6 +34,14 @@ class Entry:
         return schema if isinstance(schema, dict) else dict(schema.model_json_schema())
 
     @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Arguments that have a default, with it."""
+        known = self.schema.get("properties") or {}
+        return {
+            name: each["default"] for name, each in known.items() if "default" in each
+        }
+
+    @cached_property
     def _validator(self) -> Draft202012Validator:
         closed = {"additionalProperties": False, **self.schema}
         return Draft202012Validator(closed)
@@ -95,8 +103,12 @@ SUBTASK_ENTRY = Entry(
 class Registry:
     """Tools by name; narrowing gives a registry with fewer, never more."""
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(
+        self, entries: Iterable[Entry], helpers: Iterable[Entry] = ()
+    ) -> None:
         self._entries = {entry.name: entry for entry in entries}
+        self._helpers = {entry.name: entry for entry in helpers}
+        """Tools only policies may lead to: confirming, undoing, falling back."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -120,15 +132,23 @@ class Registry:
         """
         if name == SUBTASK:
             return SUBTASK_ENTRY
+        if name not in self._entries and name in self._helpers:
+            return self._helpers[name]
         if name not in self._entries:
             known = ", ".join(sorted(self._entries)) or "none"
             raise UnknownTool(f"no tool is called {name!r}; there are: {known}")
         return self._entries[name]
 
     def narrowed(self, names: Iterable[str]) -> "Registry":
-        """Return a registry of those tools, of these, that are named."""
+        """Return a registry of those tools, of these, that are named.
+
+        What their policies name stays at hand for the policies, not for plans.
+        """
         wanted = set(names)
-        return Registry(entry for entry in self if entry.name in wanted)
+        return Registry(
+            (entry for entry in self if entry.name in wanted),
+            (*self._helpers.values(), *self),
+        )
 
     def unannotated(self) -> tuple[str, ...]:
         """Names of tools whose policy is only an assumption."""

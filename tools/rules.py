@@ -6,6 +6,7 @@ for arguments of the call, and nothing else.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from langgraph.store.base import BaseStore
@@ -20,6 +21,7 @@ from mendgraph.state.lesson import (
 )
 from mendgraph.state.strategy import next_stage
 from mendgraph.tools.cel import RuleError, compile_rule
+from mendgraph.tools.cel_functions import FUNCTIONS
 from mendgraph.tools.evaluate import evaluate, holds
 from mendgraph.tools.seeds import seed_rules
 from mendgraph.tools.strategies import widened
@@ -28,6 +30,8 @@ from mendgraph.tools.uses import UseLog, every
 
 RULES = ("mendgraph", "rules")
 STAGE_ORDER = (RuleStage.BUILT_IN, RuleStage.TEMPLATE)
+EARLY_NAMES = frozenset({"tool", "args"})
+"""What a rule may look at to be judged before a call."""
 COUNTED = ("hits", "successes", "misjudgements")
 
 
@@ -53,6 +57,8 @@ class RuleBook:
         self._counts = Tallies(store, "rules", new_id())
         self._rules: dict[str, MendRule] = {}
         self._index: dict[str, tuple[MendRule, ...]] = {}
+        self._early: dict[str, tuple[MendRule, ...]] | None = None
+        """By tool, made when first asked for after a change."""
 
     async def load(self) -> None:
         """Read the rules from the store; call it when a task begins."""
@@ -98,6 +104,16 @@ class RuleBook:
         for key in widened(signature, tool_class):
             found.extend(self._index.get(key, ()))
         return found
+
+    def early(self, tool: str, tool_class: str | None = None) -> list[MendRule]:
+        """Return the rules that can be judged before the call: on its arguments alone.
+
+        Those of the tool come first, then those of its class, then those of any tool.
+        """
+        if self._early is None:
+            self._early = _by_tool(self._index)
+        owners = dict.fromkeys((tool, tool_class or tool, "*"))
+        return [rule for owner in owners for rule in self._early.get(owner, ())]
 
     def apply(
         self,
@@ -208,6 +224,7 @@ class RuleBook:
         for rule in self._rules.values():
             groups[rule.signature].append(rule)
         self._index = {key: _usable(group) for key, group in groups.items()}
+        self._early = None
 
     def _keep(self, rule: MendRule) -> None:
         """Put one rule into the index."""
@@ -216,6 +233,7 @@ class RuleBook:
         self._index[rule.signature] = _usable(
             {item.id: item for item in group}.values()
         )
+        self._early = None
 
 
 def examples_of(strategy: Strategy) -> list[Example]:
@@ -248,3 +266,24 @@ def _usable(rules: Iterable[MendRule]) -> tuple[MendRule, ...]:
 
 def _order(rule: MendRule) -> tuple[int, float, str]:
     return STAGE_ORDER.index(rule.stage), -rule.confidence, rule.id
+
+
+def _by_tool(
+    index: Mapping[str, tuple[MendRule, ...]],
+) -> dict[str, tuple[MendRule, ...]]:
+    groups: dict[str, list[MendRule]] = defaultdict(list)
+    for signature, rules in index.items():
+        groups[signature.split(":", 2)[-1]] += [r for r in rules if is_early(r)]
+    return {owner: tuple(sorted(rules, key=_order)) for owner, rules in groups.items()}
+
+
+def is_early(rule: MendRule) -> bool:
+    """Tell whether a rule's condition and patch look at the call's arguments only."""
+    return _reads_arguments_only(rule.condition, tuple(rule.patch.values()))
+
+
+@lru_cache(maxsize=8_192)
+def _reads_arguments_only(condition: str, patch: tuple[str, ...]) -> bool:
+    judged = compile_rule(condition).names()
+    named = judged.union(*(compile_rule(source).names() for source in patch))
+    return "args" in judged and named <= EARLY_NAMES | FUNCTIONS.keys()

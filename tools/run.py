@@ -47,6 +47,8 @@ class Deps:
     """Candidate plans for risky tasks (F05)."""
     depth: int = 0
     """How deep this graph is nested as a sub-task."""
+    task_id: str | None = None
+    """Of a sub-task: bound to its step, so another try knows its effects."""
     spawn: Callable[["Deps"], Any] | None = None
     """Compiles the graph of a sub-task."""
     boards: Boards = field(default_factory=Boards)
@@ -104,7 +106,7 @@ class Run:
 
     def spend(self, **units: float) -> None:
         """Count units on the live board and in this node's update."""
-        self.charge(Spent.model_validate(units))
+        self.charge(Spent.model_construct(None, **units))
 
     def charge(self, delta: Spent) -> None:
         """Count a delta on the live board and in this node's update."""
@@ -170,5 +172,12 @@ async def open_board(
         )
         for step_id, outcome in stored.items()
     }
-    board = Board(deps.limits, spent, outcomes, deps.clock)
+    asides = await vault.asides(round_token) if deps.limits.depth else {}
+    open_slices = {
+        step_id: Spent.model_validate(slice_)
+        for step_id, slice_ in asides.items()
+        if step_id not in outcomes
+    }
+    begun = Spent(executions=len(open_slices))
+    board = Board(deps.limits, spent.plus(begun), outcomes, deps.clock, open_slices)
     return deps.boards.keep(round_token, board)

@@ -4,13 +4,14 @@ Definitions, applications and counts are separate store items, so two processes 
 write at once; states are computed from the applications both wrote.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from mendgraph.state.distil import Example, distil
+from mendgraph.state.distil import Example, Recipe, distil
 from mendgraph.state.lesson import Application, Reflection, Strategy, StrategyState
 from mendgraph.state.strategy import (
     PLAIN,
@@ -28,6 +29,8 @@ from mendgraph.tools.uses import UseLog, every
 
 STRATEGIES = ("mendgraph", "strategies")
 MENDED = ("mendgraph", "mended")
+REMEMBERED = 20
+"""Newest fixes of one signature that are looked at for a recipe."""
 USABLE = (StrategyState.ACTIVE, StrategyState.CANDIDATE)
 """States in which a strategy is proposed, the best first."""
 
@@ -147,6 +150,7 @@ class StrategyBook:
             "args_before": before,
             "args_after": {**before, **change},
             "error": error,
+            "at": self._clock(),
         }
         await self._store.aput(MENDED, reflection.id, note, index=False)
         alike = await every(
@@ -154,7 +158,8 @@ class StrategyBook:
         )
         if len(alike) < PROMOTE_AFTER:
             return None
-        return await self._propose(reflection, kind, [item.value for item in alike])
+        notes = sorted((item.value for item in alike), key=lambda n: n.get("at", 0.0))
+        return await self._propose(reflection, kind, notes[-REMEMBERED:])
 
     async def due_for_tuning(self) -> list[Strategy]:
         """Return the strategies whose success has fallen under 60 %."""
@@ -192,16 +197,13 @@ class StrategyBook:
     async def _propose(
         self, reflection: Reflection, kind: str, notes: list[dict[str, Any]]
     ) -> Strategy | None:
-        """Make a Candidate once; its id follows from what it is for."""
-        about = f"{reflection.signature}|{kind}".encode()
+        """Make a Candidate once; its id follows from its purpose and its patch."""
+        recipe = explained([_example(note) for note in notes])
+        patch = json.dumps(recipe.patch, sort_keys=True) if recipe else ""
+        about = f"{reflection.signature}|{kind}|{patch}".encode()
         strategy_id = blake2b(about, digest_size=8).hexdigest()
         if await self._store.aget(STRATEGIES, strategy_id) is not None:
             return None
-        examples = [
-            Example.model_validate({k: note[k] for k in Example.model_fields})
-            for note in notes
-        ]
-        recipe = distil(examples, evaluate)
         words = (reflection.suggested_strategy, reflection.lesson)
         said = next((text for text in words if text), reflection.next_action)
         strategy = Strategy(
@@ -238,6 +240,21 @@ class StrategyBook:
             update={"applications": (), "total": 0, "successes": 0}
         )
         await self._store.aput(STRATEGIES, strategy.id, bare.plain(), index=False)
+
+
+def _example(note: Mapping[str, Any]) -> Example:
+    return Example.model_validate({k: note[k] for k in Example.model_fields})
+
+
+def explained(examples: Sequence[Example]) -> Recipe | None:
+    """Return the recipe of all examples, else of the newest one and another.
+
+    One signature covers several faults, and each has a recipe of its own.
+    """
+    *earlier, newest = examples
+    pairs = ([other, newest] for other in reversed(earlier))
+    recipes = (distil(group, evaluate) for group in (examples, *pairs))
+    return next((recipe for recipe in recipes if recipe), None)
 
 
 def widened(signature: str, tool_class: str | None) -> tuple[str, ...]:

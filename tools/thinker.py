@@ -33,6 +33,7 @@ class Thought(Generic[Value]):
         problem: str | None = None,
         *,
         unavailable: bool = False,
+        in_vain: bool = False,
         reasoning_ref: str | None = None,
         spent: Spent | None = None,
     ) -> None:
@@ -40,6 +41,8 @@ class Thought(Generic[Value]):
         self.problem = problem
         self.unavailable = unavailable
         """No model answers at the moment; the run may pause and go on later."""
+        self.in_vain = in_vain
+        """The model was asked and gave nothing of use, whatever the reason."""
         self.reasoning_ref = reasoning_ref
         self.spent = spent or Spent()
 
@@ -88,7 +91,10 @@ async def think_about(
     except ModelError as error:
         spent = _bill(run, role, error.usage)
         return Thought(
-            problem=mask(str(error)), unavailable=error.models_side, spent=spent
+            problem=mask(_told(error)),
+            unavailable=error.models_side,
+            in_vain=True,
+            spent=spent,
         )
     spent = _bill(run, role, answer.usage)
     reference = await _keep(run, label, role, answer, started)
@@ -100,6 +106,12 @@ async def think_about(
         seconds=round(run.now() - started, 3),
     )
     return Thought(answer.value, reasoning_ref=reference, spent=spent)
+
+
+def _told(error: ModelError) -> str:
+    """Return the error and what each model said, where it does not tell itself."""
+    said = "; ".join(each for each in error.reasons if error.message not in each)
+    return f"{error} ({said[:400]})" if said else str(error)
 
 
 def _calls_left(run: Run) -> int:

@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 from mendgraph.tools.ledger import label
 
 OUTPUTS, OUTCOMES, REASONING = "outputs", "outcomes", "reasoning"
+ASIDES = "asides"
 SIGNALS, QUESTIONS = "signals", "questions"
 PAGE = 1_000
 
@@ -49,6 +50,17 @@ class Vault:
         """Keep what a branch ended with, before its superstep is over."""
         room = self._room(OUTCOMES, round_token)
         await self.store.aput(room, step_id, dict(outcome), index=False)
+
+    async def put_aside(
+        self, round_token: str, step_id: str, slice_: Mapping[str, Any]
+    ) -> None:
+        """Keep the slice of every budget that a step's sub-task may use."""
+        room = self._room(OUTCOMES, round_token, ASIDES)
+        await self.store.aput(room, step_id, dict(slice_), index=False)
+
+    async def asides(self, round_token: str) -> dict[str, dict[str, Any]]:
+        """Return all slices of a round by step id."""
+        return await self._all(self._room(OUTCOMES, round_token, ASIDES))
 
     async def outcomes(self, round_token: str) -> dict[str, dict[str, Any]]:
         """Return all outcomes of a round by step id."""
@@ -95,9 +107,11 @@ class Vault:
 
     async def _all(self, room: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
+        seen = 0
         while True:
-            page = await self.store.asearch(room, limit=PAGE, offset=len(found))
+            page = await self.store.asearch(room, limit=PAGE, offset=seen)
             found |= {item.key: item.value for item in page if item.namespace == room}
+            seen += len(page)
             if len(page) < PAGE:
                 return found
 

@@ -123,7 +123,8 @@ def snapshot_of(agent: MendGraph, thread: str) -> StateSnapshot:
     """
     snapshot = agent.get_state(config_of(thread))
     if not snapshot.values and not snapshot.next:
-        known = list(remembered(agent.held.deps.store))[:SHOWN_THREADS]
+        started = remembered(agent.held.deps.store)
+        known = sorted(started, key=lambda name: -started[name])[:SHOWN_THREADS]
         there = f"; there are: {', '.join(known)}" if known else ""
         raise ThreadError(
             f"there is no thread {thread!r} here{there}. `mendgraph threads` lists all"

@@ -9,7 +9,7 @@ from mendgraph.cli.options import PERSIST, AsJson, Persist, ThreadArgument
 from mendgraph.cli.output import command_line, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from mendgraph.graph.rollback import RolledBack
+    from mendgraph.graph.fork import RolledBack
 
 
 def rollback(

@@ -1,4 +1,4 @@
-"""`langgraph dev` serves the graph; a real client drives it, with blocking detection on."""
+"""`langgraph dev` serves the graph; a real client drives it, detection on."""
 
 import asyncio
 import os
@@ -230,7 +230,7 @@ def test_a_wrong_answer_leaves_the_question_open(server):
 
 
 def test_a_fork_from_an_earlier_checkpoint_runs_beside_the_first_branch(server):
-    """Time travel through the API: the fork finishes and the old branch is as it was."""
+    """Time travel through the API: the fork finishes, the old branch is as it was."""
 
     async def run():
         async with get_client(url=server[0]) as client:
@@ -255,29 +255,66 @@ def test_a_fork_from_an_earlier_checkpoint_runs_beside_the_first_branch(server):
     assert old["checkpoint"] == history[0]["checkpoint"]
 
 
-def test_messages_go_in_and_out(chat_server):
-    """A chat client's message becomes the task, the answer an assistant's message."""
+def test_messages_go_in_and_out_and_mending_blocks_nothing(chat_server):
+    """A chat message becomes the task; planning, reflecting and replanning run too."""
 
     async def run():
         async with get_client(url=chat_server[0]) as client:
             thread = (await client.threads.create())["thread_id"]
-            said = {"messages": [{"role": "user", "content": "Where is order A7?"}]}
-            first = await client.runs.wait(thread, NAME, input=said)
-            said = {"messages": [{"role": "user", "content": "And once more?"}]}
-            return first, await client.runs.wait(thread, NAME, input=said)
+            answers = []
+            for text in ("Where is order A7?", "And once more?"):
+                said = {"messages": [{"role": "user", "content": text}]}
+                answers.append(await client.runs.wait(thread, NAME, input=said))
+            return answers
 
     first, second = asyncio.run(run())
     assert first["status"] == "done"
+    assert first["report"]["replans"] == 1
     assert [each["type"] for each in first["messages"]] == ["human", "ai"]
     assert '"order":"A7"' in first["messages"][-1]["content"]
     assert [each["type"] for each in second["messages"]] == ["human", "ai"] * 2
     assert first["report"]["task_id"] != second["report"]["task_id"]
 
 
-def test_nothing_blocks_the_event_loop(server, chat_server):
-    """The detection is on in both servers and has found nothing after all of this."""
+def test_a_message_left_in_the_servers_store_is_heard(server):
+    """A store write through the API is a signal: noted, read once, never lost."""
+
+    async def run():
+        async with get_client(url=server[0]) as client:
+            thread = (await client.threads.create())["thread_id"]
+            room = ["mendgraph", "threads", thread, "signals"]
+            await client.store.put_item(room, "k1", {"text": "use the new prices"})
+            plan = {"steps": PLAN["steps"][:1]}
+            given = {"task": "look", "plan": plan}
+            values = await client.runs.wait(thread, NAME, input=given)
+            state = await client.threads.get_state(thread)
+            kept = await client.store.get_item(room, "k1")
+            return values, state["values"], kept["value"]
+
+    values, state, kept = asyncio.run(run())
+    assert values["status"] == "done"
+    assert state["constraints"] == ["use the new prices"]
+    assert kept["read"] is True
+
+
+def test_the_detection_of_blocking_calls_is_on(server):
+    """A tool that blocks the event loop is caught: the check below can fail."""
+
+    async def run():
+        async with get_client(url=server[0]) as client:
+            thread = (await client.threads.create())["thread_id"]
+            step = {"id": "s1", "tool": "stall", "inputs": {"order": "A1"}}
+            given = {"task": "stall", "plan": {"steps": [step]}}
+            return await client.runs.wait(thread, NAME, input=given)
+
+    values = asyncio.run(run())
+    assert values["status"] != "done"
+    assert "Blocking call to time.sleep" in str(values["report"]["not_done"])
+
+
+def test_nothing_else_blocks_the_event_loop(server, chat_server):
+    """After all of this neither server has reported a blocking call of ours."""
     for _, log in (server, chat_server):
         text = log.read_text()
         assert "Application started up" in text
         assert "BlockingError" not in text
-        assert "Blocking call" not in text

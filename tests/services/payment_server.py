@@ -238,6 +238,15 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing; the table of requests has it all."""
 
 
+class Server(ThreadingHTTPServer):
+    """Says nothing of clients that died while they were answered."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell of our own faults only."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def main() -> None:
     """Serve until killed; the port is the first line on stdout."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -249,7 +258,7 @@ def main() -> None:
     given["at"] = {int(number): name for number, name in given["at"].items()}
     Handler.path_of_totals = options.database
     Handler.bank = Bank(options.database, Faults(**given), options.seed)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()
     server.serve_forever()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Self
 
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\-_])")
 PATIENCE_S = 60.0
@@ -31,7 +32,7 @@ class Terminal:
         self.raw = ""
         self._read_to = 0
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         self._master, slave = pty.openpty()
         command = [sys.executable, "-c", "from mendgraph.cli import main; main()"]
         self._process = subprocess.Popen(

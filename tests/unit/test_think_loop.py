@@ -176,11 +176,11 @@ def test_constraints_are_answered_one_by_one_and_checked():
     desk = Desk({"plan": [silent, broken, met]})
     result = desk.run(given)
     assert result["status"] == "done"
-    assert "'be quick' has no answer" in desk.told(1)
+    assert "be quick' has no answer" in desk.told(1)
     assert forbidden in desk.told(2)
     plan = desk.agent.get_state(CONFIG).values["plan"]
     assert plan["constraint_answers"] == {
-        forbidden: "pay is not used",
+        forbidden: "pay is not used; checked by code: forbidden_tools",
         "be quick": "one step",
     }
 
@@ -307,6 +307,15 @@ def test_a_pause_that_is_rejected_ends_the_task():
     result = desk.answer(desk.run({"task": "t"}), "reject")
     assert result["status"] == "cancelled"
     assert "Insufficient Balance" in result["answer"]
+
+
+def test_the_same_task_given_again_after_a_pause_is_planned():
+    """A thread that waits for its model begins again when it gets its task again."""
+    mended = []
+    desk = Desk({"plan": lambda _: planned(LOOK) if mended else OUT_OF_MONEY})
+    desk.run({"task": "look order 7 up"})
+    mended.append(True)
+    assert desk.run({"task": "look order 7 up"})["status"] == "done"
 
 
 def test_a_pause_may_come_again():

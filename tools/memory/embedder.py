@@ -13,10 +13,14 @@ from langchain_core.embeddings import Embeddings
 
 from mendgraph.tools.memory.words import weighted_words
 
+SEMANTIC = 0.8
+"""Trust in an embedder that does not state its own."""
 GRAM = 3
 """Characters of one n-gram inside a word."""
 GRAM_WEIGHT = 0.2
-SCHEME = "hashing-4"
+CHARACTER = 0.6
+"""Weight of one Chinese character, however often it occurs."""
+SCHEME = "hashing-5"
 """Changes whenever the same text would give another vector."""
 
 
@@ -40,8 +44,8 @@ class Embedder(Protocol):
 class HashingEmbeddings(Embeddings):
     """The offline default: deterministic, no download, lexical only."""
 
-    trust = 0.5
-    """It sees much of what keywords see, so it is half a witness."""
+    trust = 0.4
+    """It sees much of what keywords see, so it is less than half a witness."""
 
     def __init__(self, dimensions: int = 1024) -> None:
         self.dimensions = dimensions
@@ -55,7 +59,7 @@ class HashingEmbeddings(Embeddings):
         """Return the text's vector, all zeros but one for text without words."""
         vector = [0.0] * self.dimensions
         for word, weight in weighted_words(text).items():
-            damped = 1 + math.log(weight) if weight > 1 else weight
+            damped = _damped(word, weight)
             self._add(vector, word, damped)
             for gram in _grams(word):
                 self._add(vector, gram, damped * GRAM_WEIGHT)
@@ -65,6 +69,12 @@ class HashingEmbeddings(Embeddings):
         digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest())
         sign = 1.0 if digest & 1 else -1.0
         vector[(digest >> 1) % self.dimensions] += sign * weight
+
+
+def _damped(word: str, weight: float) -> float:
+    if len(word) == 1 and not word.isascii():
+        return CHARACTER
+    return 1 + math.log(weight) if weight > 1 else weight
 
 
 def _grams(word: str) -> list[str]:
@@ -121,7 +131,7 @@ class Adapted:
     def __init__(self, embeddings: Embeddings, name: str | None = None) -> None:
         self._embeddings = embeddings
         self.name = name or _name(embeddings)
-        self.trust = float(getattr(embeddings, "trust", 1.0))
+        self.trust = float(getattr(embeddings, "trust", SEMANTIC))
 
     def passages(self, texts: list[str]) -> list[list[float]]:
         """Return one vector of length 1 for each stored text."""

@@ -1,0 +1,1 @@
+"""A simulated world for every agent alike: tasks, tools, faults and one model."""

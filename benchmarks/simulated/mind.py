@@ -1,0 +1,208 @@
+"""How the simulated model decides: pure, from texts it was shown, with a stated luck.
+
+A decision errs with probability q, drawn from hash(seed, task, decision), so every
+agent's model errs at the same decisions. It can only react to what it can read: where a
+framework hides the error's text, all it knows is that something failed.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simulated.tasks import AS_OF, Wanted
+
+PATIENCE = 3
+"""Times the model makes the same call for a fault that looks transient."""
+STEP = re.compile(r"- (s\d+): (\w+) key=(\S+?)(?: from ([s\d, ]+))?\s*$", re.MULTILINE)
+TRANSIENT = re.compile(
+    r"\b(503|502|504|429)\b|timed? ?out|timeout|reset by peer|try again|temporar"
+    r"|is locked|gave no answer|deadlock",
+    re.IGNORECASE,
+)
+ARGUMENT = re.compile(
+    r"argument '(\w+)'(?: must be|: expected) '([^']+)'|"
+    r"argument \W?(\w+)\W? must be \W?(\w+)"
+)
+OWN_KEY = re.compile(r"unknown key|does not fit", re.IGNORECASE)
+HOPELESS = re.compile(r"may not read|not served anywhere", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Luck:
+    """How often the model errs, and where."""
+
+    seed: int = 0
+    q: float = 0.0
+
+    def errs(self, task: str, decision: str) -> bool:
+        """Tell whether this decision is one of the wrong ones."""
+        told = hashlib.sha256(f"{self.seed}|{task}|{decision}".encode()).digest()
+        return int.from_bytes(told[:8]) / 2**64 < self.q
+
+
+@dataclass(frozen=True)
+class Try:
+    """One call the model made, and the text that came back."""
+
+    tool: str
+    text: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the model does next about one step."""
+
+    kind: str
+    """`call`, `done` or `give_up`."""
+    tool: str = ""
+    args: Mapping[str, Any] | None = None
+    value: str = ""
+    why: str = ""
+
+
+def wanted_in(text: str) -> tuple[str, list[Wanted]]:
+    """Return the task's name and the steps a text asks for."""
+    steps = {
+        row[0]: Wanted(row[0], row[1], row[2], _names(row[3]))
+        for row in STEP.findall(text)
+    }
+    found = list(steps.values())
+    return (found[0].key.rpartition(".")[0] if found else "?"), found
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def read(text: str) -> Any:
+    """Return the JSON a text holds, else the text."""
+    start = text.find("{")
+    if start < 0:
+        return text
+    try:
+        return json.JSONDecoder().raw_decode(text[start:])[0]
+    except ValueError:
+        return text
+
+
+def flaw(step: Wanted, answer: Any) -> str | None:
+    """Return what is wrong with an answer, by what the task said; None if it is good."""
+    if not isinstance(answer, dict):
+        return f"no answer: {str(answer)[:80]}"
+    if answer.get("error"):
+        return str(answer["error"])
+    if step.tool == "published":
+        return None if answer.get("found") else "it was not published"
+    if answer.get("value") is None:
+        return "there is no value"
+    if step.tool == "publish":
+        return None
+    rows = answer.get("rows")
+    if not isinstance(rows, list) or len(rows) != answer.get("row_count") or not rows:
+        return "rows are missing"
+    return None if answer.get("as_of") == AS_OF else "it is not of the date asked for"
+
+
+class Mind:
+    """The decisions about one task."""
+
+    def __init__(self, luck: Luck, task: str) -> None:
+        self.luck, self.task = luck, task
+
+    def arguments(
+        self, step: Wanted, sources: Sequence[Any], number: int, **more: Any
+    ) -> dict[str, Any]:
+        """Return the arguments of a step's call, the `number`th from 1."""
+        wrong = self.luck.errs(self.task, f"{step.id}:call:{number}")
+        args: dict[str, Any] = {"key": f"{step.key}x" if wrong else step.key, **more}
+        return {**args, "sources": list(sources)} if takes_sources(step) else args
+
+    def overlooks(self, step: Wanted, number: int) -> bool:
+        """Tell whether the model misreads the `number`th answer of a step."""
+        return self.luck.errs(self.task, f"{step.id}:judge:{number}")
+
+    def next(self, step: Wanted, sources: Sequence[Any], tries: Sequence[Try]) -> Move:
+        """Return what to do about a step, seeing all its answers so far."""
+        number = len(tries) + 1
+        if not tries:
+            return self._call(step, step.tool, sources, number)
+        last = tries[-1]
+        answer = read(last.text)
+        if last.tool == "published" and step.tool == "publish":
+            return self._looked(step, sources, tries, answer)
+        failed = not isinstance(answer, dict)
+        if failed:
+            return self._after_error(step, sources, tries, last.text)
+        problem = flaw(step, answer)
+        if problem is None:
+            return Move("done", value=str(answer.get("value", answer.get("found"))))
+        if self.overlooks(step, len(tries)):
+            return Move("done", value=str(answer.get("value")), why="overlooked")
+        return self._again(step, sources, tries, problem, fresh=True)
+
+    def _call(
+        self, step: Wanted, tool: str, sources: Sequence[Any], number: int, **more: Any
+    ) -> Move:
+        args = self.arguments(step, sources, number, **more)
+        return Move("call", tool=tool, args=args)
+
+    def _looked(
+        self, step: Wanted, sources: Sequence[Any], tries: Sequence[Try], answer: Any
+    ) -> Move:
+        if isinstance(answer, dict) and answer.get("found"):
+            return Move("done", value="published")
+        return self._call(step, "publish", sources, len(tries) + 1)
+
+    def _after_error(
+        self, step: Wanted, sources: Sequence[Any], tries: Sequence[Try], text: str
+    ) -> Move:
+        number, last = len(tries) + 1, tries[-1]
+        if self.overlooks(step, len(tries)):
+            return Move("call", tool=last.tool, args=last.args, why="the same again")
+        if OWN_KEY.search(text) and number <= 2 * PATIENCE:
+            return self._call(step, last.tool, sources, number)
+        if found := ARGUMENT.search(text):
+            name, value = [each for each in found.groups() if each][:2]
+            known = {k: v for k, v in last.args.items() if k not in {"key", "sources"}}
+            if known.get(name) != value and number <= 2 * PATIENCE:
+                more = {**known, name: value}
+                return self._call(step, last.tool, sources, number, **more)
+        if HOPELESS.search(text):
+            return Move("give_up", why=text[:160])
+        if TRANSIENT.search(text):
+            if step.tool == "publish":
+                return Move("call", tool="published", args={"key": step.key})
+            return self._again(step, sources, tries, text)
+        return self._switch(step, sources, tries, text)
+
+    def _again(
+        self,
+        step: Wanted,
+        sources: Sequence[Any],
+        tries: Sequence[Try],
+        why: str,
+        **more: Any,
+    ) -> Move:
+        tool = tries[-1].tool
+        same = sum(1 for each in tries if each.tool == tool)
+        if same >= PATIENCE or step.tool == "published":
+            return self._switch(step, sources, tries, why)
+        given = more if step.tool in {"fetch", "derive"} else {}
+        return self._call(step, tool, sources, len(tries) + 1, **given)
+
+    def _switch(
+        self, step: Wanted, sources: Sequence[Any], tries: Sequence[Try], why: str
+    ) -> Move:
+        other = f"{step.tool}_mirror"
+        if step.tool in {"fetch", "derive"} and all(t.tool != other for t in tries):
+            return self._call(step, other, sources, len(tries) + 1)
+        return Move("give_up", why=why[:160])
+
+
+def takes_sources(step: Wanted) -> bool:
+    """Tell whether a step's tool reads other values."""
+    return step.tool in {"derive", "publish"}
