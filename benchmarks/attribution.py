@@ -7,12 +7,7 @@ import json
 
 from measure import quick_wanted, versions
 
-from mendgraph.evals.attribution import (
-    _by_category,
-    _corrections,
-    _overall,
-    evaluate,
-)
+from mendgraph.evals.attribution import evaluate, tables
 
 QUICK = 24
 
@@ -23,7 +18,7 @@ def main() -> None:
 
     report = evaluate(limit=QUICK if quick_wanted(__doc__) else None)
     console = Console()
-    for table in (_by_category(report), _overall(report), _corrections(report)):
+    for table in tables(report):
         console.print(table)
     told = report["false_corrections"]
     figures = {

@@ -4,66 +4,39 @@ Only what the ledger shows as done is undone. Each undoing is an effect of its o
 authorised, recorded before and after, and repeated only where that is harmless.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
 from mendgraph.nodes.aftermath import effect_status
 from mendgraph.nodes.classify import classify
-from mendgraph.nodes.looking import hidden
 from mendgraph.nodes.permit import ruling
-from mendgraph.nodes.prepare import call_digest, masked
+from mendgraph.nodes.prepare import masked
+from mendgraph.nodes.undoing import (
+    Approve,
+    CannotUndo,
+    Undoer,
+    Undoing,
+    prepared_undoing,
+)
 from mendgraph.state.effect import (
     EffectStatus,
     LedgerEntry,
     Resolution,
     compensation_order,
-    idempotency_key,
     resolve,
 )
 from mendgraph.state.interrupts import Kind, Question
 from mendgraph.state.masking import mask
-from mendgraph.tools.bindings import BindingError, render
 from mendgraph.tools.call import Called, call_tool
-from mendgraph.tools.ledger import entry_key
 from mendgraph.tools.library import Library
-from mendgraph.tools.registry import Entry
 from mendgraph.tools.run import Deps
-from mendgraph.tools.vault import Vault
 
-Approve = Callable[[dict[str, Any]], Awaitable[bool]]
-"""Shown the question in the middleware's shape; says whether the call may be made."""
+__all__ = ["Approve", "compensate"]
+
 TRIES, PAUSE_S = 3, 1.0
 """Calls of one undoing that fails for a reason that passes, and the wait between."""
-
-
-class CannotUndo(Exception):
-    """An effect stays as it is; the text says why."""
-
-
-@dataclass(frozen=True)
-class Undoing:
-    """One undoing, ready to be made."""
-
-    entry: LedgerEntry
-    """The effect that is undone."""
-    tool: Entry
-    arguments: dict[str, Any]
-    own: LedgerEntry
-    """The undoing's own entry in the ledger."""
-
-
-@dataclass(frozen=True)
-class Undoer:
-    """What undoing needs of the world."""
-
-    deps: Deps
-    library: Library
-    ledger_id: str
-    config: RunnableConfig
-    approve: Approve | None
 
 
 async def compensate(
@@ -114,7 +87,7 @@ def _line(entry: LedgerEntry, why: str) -> dict[str, Any]:
 async def _undo(undoer: Undoer, entry: LedgerEntry) -> str:
     """Undo one effect; return what came of it in words."""
     try:
-        undoing = await _prepared(undoer, entry)
+        undoing = await prepared_undoing(undoer, entry)
         repeatable = await _resolved(undoer, undoing)
         if repeatable is None:
             return await _closed(undoer, undoing, "it had been undone before")
@@ -122,56 +95,6 @@ async def _undo(undoer: Undoer, entry: LedgerEntry) -> str:
         return await _call(undoer, undoing, again=repeatable)
     except CannotUndo as problem:
         return mask(str(problem))[:300]
-
-
-async def _prepared(undoer: Undoer, entry: LedgerEntry) -> Undoing:
-    """Return the undoing's call, with its arguments rendered."""
-    undo = undoer.deps.registry.get(entry.tool).policy.compensate_with
-    if undo is None:
-        raise CannotUndo(f"{entry.tool} has no compensation")
-    tool = undoer.deps.registry.get(undo.tool)
-    known = {"args": entry.arguments, "output": await _output(undoer, entry)}
-    try:
-        arguments = {k: render(v, known) for k, v in undo.arguments.items()}
-    except BindingError as error:
-        raise CannotUndo(f"its arguments cannot be filled: {error}") from error
-    if any(hidden(value) for value in arguments.values()):
-        raise CannotUndo("the arguments it needs are masked or cut in the ledger")
-    problems = tool.problems(arguments)
-    if problems:
-        raise CannotUndo("; ".join(problems))
-    own = _own_entry(undoer.ledger_id, entry, tool, arguments)
-    return Undoing(entry, tool, arguments, own)
-
-
-async def _output(undoer: Undoer, entry: LedgerEntry) -> Any:
-    """Return what the effect's call gave; nothing where that is lost."""
-    settings = undoer.config.get("configurable") or {}
-    vault = Vault(undoer.library.store, str(settings.get("thread_id")))
-    try:
-        return await vault.get_output(entry.output_ref) if entry.output_ref else {}
-    except KeyError:
-        return {}
-
-
-def _own_entry(
-    ledger_id: str, entry: LedgerEntry, tool: Entry, arguments: Mapping[str, Any]
-) -> LedgerEntry:
-    """Return the undoing's entry; its key is the same in every process."""
-    place = (ledger_id, f"undo:{entry.key}", call_digest(tool, arguments))
-    keyed = tool.policy.idempotency_arg is not None
-    return LedgerEntry(
-        key=entry_key(*place),
-        thread_id=ledger_id,
-        step_id=entry.step_id,
-        lineage=place[1],
-        plan_version=entry.plan_version,
-        tool=tool.name,
-        arguments=masked(arguments, tool.policy),
-        arguments_digest=place[2],
-        idempotency_key=idempotency_key(*place) if keyed else None,
-        compensates=entry.key,
-    )
 
 
 async def _resolved(undoer: Undoer, undoing: Undoing) -> bool | None:

@@ -20,7 +20,7 @@ from mendgraph.state.record import Record
 from mendgraph.tools.bindings import BindingError, render
 from mendgraph.tools.call import call_tool
 from mendgraph.tools.registry import Entry
-from mendgraph.tools.run import Run
+from mendgraph.tools.run import Deps, Run
 
 CUT = "…"
 """Ends a value that was shortened to be stored."""
@@ -58,13 +58,21 @@ async def look(work: Work, prepared: Prepared, run: Run, entry: LedgerEntry) -> 
         raise ValueError(f"{entry.tool} has no confirm call")
     tool = run.deps.registry.get(confirm.tool)
     before = await run.output(entry.output_ref) if entry.output_ref else {}
-    known = {"args": prepared.arguments, "output": before}
+    known = {"args": with_key(prepared.arguments, run.deps, entry), "output": before}
     given = _arguments(confirm.arguments, known)
     problem = given if isinstance(given, str) else _forbidden(tool, given, run)
     if problem:
         return Look(told=None, seen=refused(work, tool, problem, UNCLEAR))
     await waited(work, run)
     return await _call(work, prepared, run, tool, dict(given), before)  # type: ignore[arg-type]  # no text any more
+
+
+def with_key(
+    arguments: Mapping[str, Any], deps: Deps, entry: LedgerEntry
+) -> dict[str, Any]:
+    """Return a call's arguments with the idempotency key it was made under."""
+    own = deps.registry.get(entry.tool).policy.idempotency_arg
+    return {**arguments, **({own: entry.idempotency_key} if own else {})}
 
 
 async def waited(work: Work, run: Run) -> None:

@@ -103,9 +103,7 @@ SUBTASK_ENTRY = Entry(
 class Registry:
     """Tools by name; narrowing gives a registry with fewer, never more."""
 
-    def __init__(
-        self, entries: Iterable[Entry], helpers: Iterable[Entry] = ()
-    ) -> None:
+    def __init__(self, entries: Iterable[Entry], helpers: Iterable[Entry] = ()) -> None:
         self._entries = {entry.name: entry for entry in entries}
         self._helpers = {entry.name: entry for entry in helpers}
         """Tools only policies may lead to: confirming, undoing, falling back."""

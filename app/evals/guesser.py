@@ -5,7 +5,8 @@ model is. Each cause it names comes with the cheapest look that would confirm it
 """
 
 import random
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,9 @@ from mendgraph.state.lesson import NextAction
 WRONG_SHARE = 0.23
 """The document's share of false corrections without verification (section 6.3)."""
 SEED = 623
+STATED = 0.7
+"""The confidence it states, always the same."""
+CASE = re.compile(r"case (\d+)\.")
 LABEL = (
     "Causes from a scripted double that errs in 23 % of its answers, not from a model; "
     "the probes that catch its errors are real."
@@ -36,12 +40,13 @@ NAMES: dict[Category, Subclass] = {
 
 
 def _plan_look(case: Injected) -> dict[str, Any]:
-    """What should be there is not: no file or table, or a binding that gives nothing."""
+    """What should be there is not: no file or table, or an input that gives nothing."""
+    told = "error.message.matches('(?i)cannot be filled|precondition_rule')"
     if not case.resource or case.resource.startswith(("/", "!")):
-        text = "(?i)cannot be filled|does not hold|no such file"
-        return {"expression": f"error.message.matches('{text}')"}
+        return {"expression": told}
     arguments = {"what": case.resource}
-    return {"tool": "exists", "arguments": arguments, "expression": "!output.exists"}
+    expression = f"!output.exists || {told}"
+    return {"tool": "exists", "arguments": arguments, "expression": expression}
 
 
 def _execution_look(_case: Injected) -> dict[str, Any]:
@@ -106,14 +111,16 @@ class Guess:
 class Guesser:
     """The script of the double: no patch, one reflection, no other plan."""
 
-    guess: Guess
+    guesses: Mapping[int, Guess]
+    """Number of the case, as its task names it → guess."""
 
     def __call__(self, messages: list[Any]) -> dict[str, Any]:
         """Answer by the role that the prompt names."""
         system = messages[0].text
         if "ROLE: reflect" not in system:
             return {"arguments": {}, "why": LABEL, "impossible": LABEL, "content": ""}
-        guess = self.guess
+        number = CASE.search(messages[-1].text)
+        guess = self.guesses[int(number[1]) if number else -1]
         return {
             "category": str(guess.category),
             "subclass": str(NAMES[guess.category]),
@@ -121,5 +128,5 @@ class Guesser:
             "decision": str(guess.decision),
             "patch": {"limit": 1} if guess.decision is NextAction.PATCH else None,
             "probes": [{**guess.probe, "confirms": 0}],
-            "confidence": 0.7,
+            "confidence": STATED,
         }

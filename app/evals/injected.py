@@ -1,7 +1,7 @@
 """The labelled set: 120 failures by construction, thirty a category (F33).
 
 Each is a plan that runs on the real world of `injected_world`. What was injected is the
-truth; the words of the errors are the tools' own, the service's or the customer table's.
+truth; the words of the errors are the tools' own, the service's or the directory's.
 """
 
 import random
@@ -64,7 +64,7 @@ def read_before_write(dice: random.Random) -> Injected:
 def missing_table(dice: random.Random) -> Injected:
     """A table is queried that no step has made."""
     table = f"staging_{dice.randint(1, 99)}"
-    query = _step("sqlite_query", sql=f"SELECT * FROM {table}")
+    query = _step("sqlite_query", sql=f"SELECT * FROM {table}")  # noqa: S608  our own words
     return _plan(Subclass.MISSING_STEP, "missing table", query, on=table)
 
 
@@ -186,13 +186,15 @@ def no_right(dice: random.Random) -> Injected:
 def renamed_column(dice: random.Random) -> Injected:
     """A column that was renamed since the plan's author saw the table."""
     column = dice.choice(["price", "area", "customer_no", "qty"])
-    step = _step("sqlite_query", sql=f"SELECT {column} FROM sales")
+    step = _step("sqlite_query", sql=f"SELECT {column} FROM sales")  # noqa: S608  our own words
     return _outside(Subclass.DATA_CHANGED, "renamed column", step, "sales")
 
 
 def broken_database(dice: random.Random) -> Injected:
     """A database file that was overwritten."""
-    step = _step("broken_query", sql=f"SELECT {dice.randint(1, 99)} FROM sales")
+    step = _step(
+        "broken_query", sql="SELECT id FROM sales", max_rows=dice.randint(1, 99)
+    )
     return _outside(Subclass.DATA_CHANGED, "broken database", step, "broken.db")
 
 
@@ -212,7 +214,7 @@ def shared_name(dice: random.Random) -> Injected:
 def several_rows(dice: random.Random) -> Injected:
     """One row was meant and several fit; only the step's own check notices."""
     region = dice.choice(["north", "north' OR region = 'south"])
-    sql = f"SELECT id, amount FROM sales WHERE region = '{region}'"
+    sql = f"SELECT id FROM sales WHERE region = '{region}'"  # noqa: S608  our own words
     step = {
         **_step("sqlite_query", sql=sql),
         "validation_rule": "size(output.rows) == 1",

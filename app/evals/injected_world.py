@@ -1,7 +1,7 @@
 """A small world in which causes can be injected: files, SQLite, HTTP, subprocesses.
 
-Every error that comes out of it is the tool's own; the cause is known because it was put
-there. Everything lives in one temporary folder and on loopback.
+Every error that comes out of it is the tool's own; the cause is known because it was
+put there. Everything lives in one temporary folder and on loopback.
 """
 
 import json

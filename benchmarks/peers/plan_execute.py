@@ -22,13 +22,14 @@ PLAN = (
     ' not skip steps. Answer as JSON: {"plan": [...]}.'
 )
 REPLAN = (
-    f"{PLAN.replace('come up with', 'make')}\n\nYour objective was this:\n{{input}}\n\n"
+    "{rules}\n\nYour objective was this:\n{input}\n\n"
     "Your original plan was this:\n{plan}\n\nYou have currently done the follow steps:\n"
     "{past}\n\nUpdate your plan accordingly. If no more steps are needed and you can"
     " return to the user, then respond with that. Otherwise, fill out the plan. Only"
     " add steps to the plan that still NEED to be done. Do not return previously done"
     ' steps as part of the plan. Answer as JSON: {{"plan": [...]}} or {{"response": ""}}.'
 )
+RULES = PLAN.replace("come up with", "make")
 TOOLS_ERROR = ToolErrorMiddleware(lambda error, _: f"{type(error).__name__}: {error}")
 
 
@@ -65,7 +66,7 @@ def plan_execute_graph(setup: Setup) -> Any:
     async def replan(state: Planned) -> Planned:
         past = "\n".join(f"({step} -> {told})" for step, told in state["past"])
         plan = "\n".join(state["plan"])
-        text = REPLAN.format(input=state["input"], plan=plan, past=past)
+        text = REPLAN.format(rules=RULES, input=state["input"], plan=plan, past=past)
         said = json.loads(str((await setup.model.ainvoke([("user", text)])).text))
         return {"response": said["response"]} if "response" in said else said
 

@@ -14,6 +14,7 @@ RULE = (
     f' && output.as_of == "{AS_OF}" && output.value != null'
 )
 LINE = re.compile(r"(s\d+): (\w+) key=([\w.]+)(?: from ([s\d, ]*s\d+))?")
+PATCHED = re.compile(r"^step \S+: (.+)$", re.MULTILINE)
 ATTEMPT = re.compile(r"^(\d+)\. (\w+) (\w+): (\w+)(.*)$", re.MULTILINE)
 OPEN = re.compile(r"Decisions open now: (.+)$", re.MULTILINE)
 USED = re.compile(r"Ids used before: (.+)$", re.MULTILINE)
@@ -73,8 +74,11 @@ def planned(
     if read_:
         spare = {"fallback": {"tool": f"{step.tool}_mirror"}} if not mirror else {}
         return {**told, "validation_rule": RULE, **spare}
-    rule = "output.found" if step.tool == "published" else "output.value != null"
-    return {**told, "validation_rule": rule}
+    return {**told, "validation_rule": "output.found"} if _reads_back(step) else told
+
+
+def _reads_back(step: Wanted) -> bool:
+    return step.tool == "published"
 
 
 def _fresh(step_id: str, used: str) -> str:
@@ -86,7 +90,9 @@ def _fresh(step_id: str, used: str) -> str:
 
 def shown_in(prompt: str) -> Shown | None:
     """Return the failed step a prompt of patch, reflect or replan shows."""
-    found = LINE.search(prompt)
+    told = _step_json(prompt)
+    named = PATCHED.search(prompt)
+    found = LINE.search(str(told.get("description") or (named and named.group(1))))
     if found is None:
         return None
     needs = tuple(re.findall(r"s\d+", found.group(4) or ""))

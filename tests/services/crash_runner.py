@@ -1,7 +1,8 @@
 """Crashes at exact points, each in a process of its own; prints one JSON line a case.
 
 The first worker of a case dies by SIGKILL inside its tool, before or after the money
-is moved. The second goes on from the folder. Workers are forked before there is a thread.
+is moved. The second goes on from the folder. Workers are forked while there are no
+threads.
 """
 
 import asyncio

@@ -7,9 +7,7 @@ import pytest
 
 from mendgraph.state.limits import Limits
 from mendgraph.state.policy import ConfirmCall, Effect, ToolPolicy
-from mendgraph.tools.doubles.by_role import ByRole
 from mendgraph.tools.doubles.faulty import FaultyTool, http_status, raising
-from mendgraph.tools.doubles.scripted import ScriptedModel
 
 KIT = runpy.run_path(str(Path(__file__).parents[1] / "services" / "effect_world.py"))
 World, step, answer, WAYS, ALL_WAYS = (
@@ -206,73 +204,6 @@ def test_a_new_task_on_the_thread_may_do_it_again():
     assert len({key for _, _, key in here.bank.paid}) == 2
 
 
-def test_a_default_written_out_is_the_same_call():
-    """`amount` left out and `amount: 5` are one effect."""
-    fix = {"decision": "patch", "observed_issue": "?", "patch": {"amount": 5}}
-    script = ByRole({"patch": [{"arguments": {"amount": 5}}], "reflect": [fix] * 9})
-    here = world({1: http_status(400)}, BLIND, model=ScriptedModel(script=script))
-    here.run(step(order="A"))
-    assert len(here.tool.calls) == 1
-
-
-@pytest.mark.parametrize(
-    ("said", "paid"),
-    [("keep the earlier one", 1), ("do it as well", 2), ("stop", 1)],
-)
-def test_other_arguments_after_a_done_effect_are_a_persons_decision(said, paid):
-    """The payment is made, its result is refused, the model wants another amount."""
-    script = ByRole({"patch": [{"arguments": {"amount": 7}}], "reflect": []})
-    here = world({}, KEYED, model=ScriptedModel(script=script))
-    here.run({**step(order="A"), "validation_rule": "args.amount == 7"})
-    assert here.question["metadata"]["options"] == [
-        "keep the earlier one",
-        "do it as well",
-        "stop",
-    ]
-    assert len(here.bank.paid) == 1
-    here.say("respond", said)
-    assert len(here.bank.paid) == paid
-
-
-@pytest.mark.parametrize("policy", [ASKABLE, BLIND])
-def test_other_arguments_after_a_doubt_resolve_the_doubt_first(policy):
-    """A 409 leaves it open; a fallback does not pay beside it unasked."""
-    here = world(
-        dict.fromkeys(range(1, 9), http_status(409, after=True)),
-        policy,
-        model=ScriptedModel(
-            script=ByRole(
-                {
-                    "patch": [{"arguments": {"amount": 7}}] * 3,
-                    "reflect": [
-                        {
-                            "decision": "patch",
-                            "observed_issue": "?",
-                            "patch": {"amount": 7},
-                        }
-                    ],
-                }
-            )
-        ),
-    )
-    here.run(step(order="A"))
-    assert len(here.tool.calls) == 1
-    if policy is BLIND:
-        assert "it happened" in here.question["metadata"]["options"]
-        here.say("respond", "it happened")
-    assert "keep the earlier one" in here.question["metadata"]["options"]
-    here.say("respond", "keep the earlier one")
-    assert (here.result["status"], len(here.bank.paid)) == ("done", 1)
-
-
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_two_steps_with_equal_arguments_are_two_effects(mode):
-    """The plan says twice, so it is done twice, at once."""
-    here = world({}, KEYED, (mode, "memory"))
-    here.run(step("a", order="A"), step("b", order="A"))
-    assert (here.result["status"], len(here.bank.paid)) == ("done", 2)
-
-
 def test_an_unannotated_tool_counts_as_a_write_nobody_may_repeat():
     """No policy, lost answer: a person is asked, not the tool."""
     bank = Bank()
@@ -290,3 +221,24 @@ def test_assume_read_lets_unannotated_tools_be_repeated():
     here = World([tool], assume="read")
     here.run(step("look", "find", order="A"))
     assert (here.result["status"], len(tool.calls)) == ("done", 2)
+
+
+def test_a_look_may_use_the_key_of_the_call():
+    """`{{ args.key }}` is the idempotency key, though no plan names it."""
+    seen = []
+
+    def find(key: str) -> dict:
+        """Find a payment by its key."""
+        seen.append(key)
+        return {"status": "final"}
+
+    def pay(order: str, key: str = "") -> dict:
+        """Pay."""
+        return {"status": "open", "key": key}
+
+    look = ConfirmCall(tool="find", arguments={"key": "{{ args.key }}"})
+    policy = KEYED.but(confirm_with=look, final_when="output.status == 'final'")
+    here = World([pay, find], policies={"pay": policy, "find": READ})
+    here.run(step(order="A"))
+    (entry,) = here.ledger()
+    assert (here.result["status"], seen) == ("done", [entry.idempotency_key])
