@@ -2,9 +2,9 @@
 
 A stream of seeded tasks meets recurring faults on real tools. A scripted double stands
 in for the model: it knows what was injected and proposes the right mend, except for a
-seeded share of wrong ones. Counted are its calls, from the first task to the last. What
-was learned is then tried on tasks of other seeds: on clean ones no rule may fire, and on
-faulty ones most failures should be mended without the model.
+seeded share of wrong ones. Counted are its calls, from the first task to the last.
+What was learned is then tried on tasks of other seeds: on clean ones no rule may fire,
+and on faulty ones most failures should be mended without the model.
 """
 
 import asyncio

@@ -116,12 +116,20 @@ class Route(Runnable[Any, Any]):
         self.name = choose.__name__
         self._choose = choose
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Any:
+    def invoke(
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,  # noqa: ARG002  LangChain's signature
+        **_: Any,
+    ) -> Any:
         """Return where to go."""
         return self._choose(input)
 
     async def ainvoke(
-        self, input: Any, config: RunnableConfig | None = None, **_: Any
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,  # noqa: ARG002  as above
+        **_: Any,
     ) -> Any:
         """Return where to go."""
         return self._choose(input)

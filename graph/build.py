@@ -35,7 +35,7 @@ THREADS_AT_ONCE = 1_024
 """Branches LangGraph may hold at once; our own limits decide how many work."""
 
 
-def create_mend_agent(
+def create_mend_agent(  # noqa: PLR0913 (keyword-only settings)
     model: Model | None = None,
     *,
     tools: Iterable[ToolLike] = (),
@@ -106,7 +106,7 @@ def create_mend_agent(
         registry=registry,
         limits=limits or Limits(),
         reasoner=reasoner,
-        memory=memory or _memory(opened, clock, new_id),
+        memory=memory or _memory(opened, clock),
         store=held_store or InMemoryStore(),
         clock=clock,
         new_id=new_id,
@@ -159,9 +159,7 @@ def _open(persist: str | Path | None) -> Persist | None:
     return open_folder(persist)
 
 
-def _memory(
-    opened: Persist | None, clock: Callable[[], float], new_id: Callable[[], str]
-) -> Memory:
+def _memory(opened: Persist | None, clock: Callable[[], float]) -> Memory:
     if isinstance(opened, PersistFolder):
         from mendgraph.tools.memory.chroma import ChromaMemory
 

@@ -16,10 +16,13 @@ from mendgraph.state.plan import Step
 from mendgraph.state.policy import ToolPolicy
 from mendgraph.state.record import Record
 from mendgraph.tools.cel import RuleError, bounded_view, compile_rule
+from mendgraph.tools.cel_view import variables_for
 
 NULLS_ALLOWED = 0.10
 """Share of nulls in a required field from which on a result is incomplete."""
 SCANNED_ROWS = 1_000
+MAY_BE_MEANT = 2
+"""Replacement characters up to which a text may quote them on purpose."""
 FILE_KEYS = ("path", "file", "filename", "file_path")
 SIZE_KEYS = ("size_bytes", "bytes", "size")
 ROW_KEYS = ("rows", "row_count", "records", "items", "data", "results")
@@ -111,9 +114,10 @@ def _required(seen: Seen) -> Iterator[str | None]:
 
 def _null_share(rows: list[Any], name: str) -> str | None:
     seen = rows[:SCANNED_ROWS]
-    if not any(isinstance(row, Mapping) and name in row for row in seen):
+    if not any(type(row) is dict and name in row for row in seen):
         return f"required field {name!r} is missing"
-    nulls = sum(1 for r in seen if not isinstance(r, Mapping) or r.get(name) is None)
+    values = [row.get(name) if type(row) is dict else None for row in seen]
+    nulls = values.count(None)
     share = nulls / len(seen)
     if share < NULLS_ALLOWED:
         return None
@@ -155,18 +159,25 @@ def _error_text(seen: Seen) -> Iterator[str | None]:
 def _encoding(seen: Seen) -> Iterator[str | None]:
     if isinstance(seen.output, str):
         bad = seen.output.count("�")
-        yield f"{bad} characters could not be decoded" if bad > 2 else None
+        yield f"{bad} characters could not be decoded" if bad > MAY_BE_MEANT else None
 
 
 def _rule(seen: Seen) -> Iterator[str | None]:
     if not seen.step.validation_rule:
         return
-    variables = {
-        **{k: bounded_view(v) for k, v in seen.upstream.items() if k.isidentifier()},
-        "steps": {k: bounded_view(v) for k, v in seen.upstream.items()},
+    known = {
+        **{k: v for k, v in seen.upstream.items() if k.isidentifier()},
         "args": dict(seen.arguments),
-        "output": bounded_view(seen.output),
+        "output": seen.output,
     }
+    try:
+        variables = variables_for(seen.step.validation_rule, known)
+    except RuleError as error:
+        yield f"validation_rule: {error}"
+        return
+    if "steps" in compile_rule(seen.step.validation_rule).names():
+        steps = {k: bounded_view(v) for k, v in seen.upstream.items()}
+        variables = {**variables, "steps": steps}
     yield _holds(seen.step.validation_rule, variables)
 
 
@@ -216,9 +227,9 @@ def inspect(seen: Seen) -> Verdict:
 
 def condition(source: str, output: Any, arguments: Mapping[str, Any]) -> bool:
     """Tell whether a policy condition holds; one that cannot be judged does not."""
-    variables = {"output": bounded_view(output), "args": dict(arguments)}
+    known = {"output": output, "args": dict(arguments)}
     try:
-        return compile_rule(source).holds(variables)
+        return compile_rule(source).holds(variables_for(source, known))
     except RuleError:
         return False
 

@@ -112,7 +112,7 @@ async def effect_steps(
     run: Run, plan: Plan | None, records: Mapping[str, StepRecord]
 ) -> frozenset[str]:
     """Return ids of steps whose effect, or a sub-task's, stands in the ledger."""
-    own = {entry.step_id for entry in await standing(run, run.task_id)}
+    own = frozenset(entry.step_id for entry in await standing(run, run.task_id))
     return own | (await affected(run, plan, records) if plan else frozenset())
 
 

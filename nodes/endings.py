@@ -65,7 +65,7 @@ async def end_done(
     return {"decision": {}, "attempts": [attempt.plain()], **ended}
 
 
-async def end_failed(
+async def end_failed(  # noqa: PLR0913 (keyword-only extras)
     work: Work,
     run: Run,
     failure: Failure,

@@ -16,6 +16,7 @@ from mendgraph.state.limits import Spent
 from mendgraph.state.masking import mask
 from mendgraph.state.outcome import TaskStatus
 from mendgraph.state.policy import Effect
+from mendgraph.state.wellformed import well_formed
 from mendgraph.tools.board import Board
 from mendgraph.tools.call import call_tool
 from mendgraph.tools.models.errors import ModelError
@@ -154,7 +155,7 @@ def _guarded(entry: Entry, child: Deps, run: Run, purse: Purse) -> BaseTool:
 
 def _outcome(messages: list[BaseMessage], purse: Purse) -> dict[str, Any]:
     answers = [message for message in messages if isinstance(message, AIMessage)]
-    last = str(answers[-1].text) if answers else ""
+    last = well_formed(str(answers[-1].text)) if answers else ""
     status = TaskStatus.PARTIAL if purse.ended_by or not last else TaskStatus.DONE
     return {
         "status": status.value,

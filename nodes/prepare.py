@@ -25,6 +25,9 @@ from mendgraph.tools.cel import RuleError, compile_rule
 from mendgraph.tools.registry import Entry
 from mendgraph.tools.run import Run
 
+ITEMS_SHOWN = 5
+"""Items of a list that records and prompts hold."""
+
 
 class Prepared(Record):
     """A call ready to be permitted and made."""
@@ -159,8 +162,8 @@ def shortened(value: Any, longest: int = 600) -> Any:
     if isinstance(value, str):
         return value if len(value) <= longest else value[:longest] + "…"
     if isinstance(value, list):
-        head = [shortened(item, 120) for item in value[:5]]
-        return head if len(value) <= 5 else [*head, f"… {len(value)} items"]
+        head = [shortened(item, 120) for item in value[:ITEMS_SHOWN]]
+        return head if len(value) <= ITEMS_SHOWN else [*head, f"… {len(value)} items"]
     if isinstance(value, Mapping):
         return {key: shortened(item, 200) for key, item in list(value.items())[:20]}
     return value

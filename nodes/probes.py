@@ -110,7 +110,9 @@ def _answered(each: Probe, work: Work, run: Run) -> tuple[bool | None, str]:
     Where the failed tool answers another call, what was changed made the difference;
     any other answer tells nothing by itself.
     """
-    entry = run.deps.registry.get(each.tool or "")
+    if not each.tool:
+        return None, "probe: neither an expression nor a tool"
+    entry = run.deps.registry.get(each.tool)
     failed = {a.arguments_digest for a in work.attempts if a.status == "failed"}
     another = call_digest(entry, each.arguments) not in failed
     if entry.name == work.observation.tool and another and work.failures:

@@ -1,4 +1,4 @@
-"""reflect: look deeply at a failure the tiers did not mend; direct one fix, or escalate.
+"""reflect: look deeply at a failure no tier mended; direct one fix, or escalate.
 
 The rules' view comes first and stands where the model has none. A model's cause stays a
 hypothesis until a probe confirmed it; the closed set of actions is all it can direct.
@@ -38,11 +38,10 @@ async def reflect(state: StepState, run: Run) -> dict[str, Any]:
     reflection, notes = await deep_reflection(work, run, baseline(work, run, failure))
     reflection, why = decided(work, run, reflection)
     decision = reflection.decision
+    issue, advice = reflection.observed_issue[:120], reflection.next_action
     run.emit(
         EventKind.REFLECTION,
-        f"{reflection.observed_issue[:120]} → {decision.value}: {reflection.next_action}"[
-            :300
-        ],
+        f"{issue} → {decision.value}: {advice}"[:300],
         step_id=work.step.id,
         attempt=work.number,
         decision=decision.value,
@@ -105,7 +104,7 @@ def _row(work: Work, run: Run, failure: Failure) -> Row:
 
 
 def _may_have_happened(work: Work) -> bool:
-    """Tell whether the last call left an effect in doubt; a new task would repeat it."""
+    """Tell whether the last call left an effect in doubt; a new task repeats it."""
     seen = work.observation
     called = seen.effect_key is not None and seen.facts is not None
     return called and not surely_nothing(seen.facts or FailureFacts())

@@ -14,7 +14,6 @@ from mendgraph.state.plan import Plan
 from mendgraph.state.record import Record
 from mendgraph.tools.run import Run
 
-
 SIGNALLED = "signal"
 """Among what a board was told: a message or an event waits, so nothing new begins."""
 Meaning = Literal["note", "addition", "changed_goal", "unclear"]

@@ -7,9 +7,11 @@ from langchain_core.messages import BaseMessage
 from mendgraph.nodes.answering import after_answer
 from mendgraph.nodes.first_plan import drafted, read_plan, with_plan
 from mendgraph.nodes.nested import keep_plan
+from mendgraph.nodes.reopening import reopened_steps
 from mendgraph.state.channels import EMPTY, SCHEMA_VERSION, MendState
 from mendgraph.state.effect import digest
 from mendgraph.state.events import EventKind
+from mendgraph.state.limits import Spent
 from mendgraph.state.outcome import TaskStatus
 from mendgraph.tools.errors import TaskInputError, ThreadError
 from mendgraph.tools.run import Run
@@ -30,8 +32,8 @@ async def think(state: MendState, run: Run) -> dict[str, Any]:
     if pending.get("kind") == "answered":
         return {**await after_answer(state, run, pending), **_round(run)}
     task, given = _task(state), _given(state)
-    if _goes_on(state, task, given):
-        return {"plan": {"restore": True}, "pending": None, **_round(run)}
+    if _same_task(state, task, given) and state.get("status") != TaskStatus.DONE:
+        return _taken_up(state, run)
     return await _begin(state, run, task, given)
 
 
@@ -68,13 +70,27 @@ def _identity(task: str, given: Any) -> str:
     return digest("task", {"task": task, "plan": given or {}})
 
 
-def _goes_on(state: MendState, task: str, given: Any) -> bool:
-    """Tell whether this is the same unfinished task given once more."""
-    running = state.get("status") == TaskStatus.RUNNING and bool(state.get("task_id"))
+def _same_task(state: MendState, task: str, given: Any) -> bool:
+    """Tell whether this is the task the thread has a plan for, given once more."""
     plan = state.get("plan") or {}
     plan = plan.get("before") or {} if "given" in plan else plan
-    planned = bool(plan.get("steps"))
-    return running and planned and state.get("accepted") == _identity(task, given)
+    planned = bool(plan.get("steps")) and bool(state.get("task_id"))
+    return planned and state.get("accepted") == _identity(task, given)
+
+
+def _taken_up(state: MendState, run: Run) -> dict[str, Any]:
+    """Go on with an unfinished task: what is done stays, its effects are known.
+
+    One that had ended gets fresh budgets and its open steps are tried again.
+    """
+    on = {"plan": {"restore": True}, "pending": None, **_round(run)}
+    if state.get("status") == TaskStatus.RUNNING:
+        return on
+    run.board.spent = Spent()
+    run.emit(EventKind.TASK_STARTED, f"taken up again: {state.get('task', '')}"[:300])
+    again: dict[str, Any] = {"spent": {"fresh": {}}, "corrections": None, "notes": None}
+    ended = {"status": TaskStatus.RUNNING.value, "answer": "", "report": {}}
+    return {**on, **again, **ended, "steps": reopened_steps(state)}
 
 
 async def _begin(
@@ -85,6 +101,7 @@ async def _begin(
         raise TaskInputError('the task is empty; give {"task": "what to do"} or a plan')
     task = task or (plan.goal if plan else "") or "run the given plan"
     run.task_id = run.deps.task_id or run.deps.new_id()
+    run.board.spent = Spent()
     await run.library.load()
     run.emit(EventKind.TASK_STARTED, task[:300])
     fresh = {
@@ -97,6 +114,7 @@ async def _begin(
     }
     if plan is not None:
         return {**fresh, **with_plan(plan, run)}
-    update = await drafted(state, run, task)
+    begun: MendState = {**state, "plan": {}, "steps": {}, "answers": []}
+    update = await drafted(begun, run, task)
     await keep_plan(run, update["plan"]["fresh"])
     return {**fresh, **update}

@@ -98,7 +98,7 @@ def of_error(work: Work, run: Run, seen: Observation) -> Failure:
         message=mask(facts.message)[:1_000],
         arguments=seen.arguments,
         same_before=_same_before(work, facts),
-        others_healthy=_others_healthy(work, run, facts),
+        others_healthy=_others_healthy(run, facts),
         idempotency_key="given" if seen.effect_key else None,
     )
     verdict = seen.classification or classify(facts, run.now())
@@ -114,6 +114,6 @@ def _same_before(work: Work, facts: FailureFacts) -> int:
     )
 
 
-def _others_healthy(work: Work, run: Run, facts: FailureFacts) -> bool | None:
+def _others_healthy(run: Run, facts: FailureFacts) -> bool | None:
     service = facts.service
     return run.library.coordinator.healthy(service) if service else None

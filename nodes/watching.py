@@ -85,8 +85,8 @@ def deviation_of(output: Any, required: tuple[str, ...]) -> float:
 def _shares(output: Any, required: tuple[str, ...]) -> Iterator[float]:
     rows = (row_list(output) or [])[:SCANNED_ROWS]
     for name in required:
-        nulls = sum(1 for r in rows if isinstance(r, Mapping) and r.get(name) is None)
-        if nulls and any(isinstance(r, Mapping) and name in r for r in rows):
+        nulls = [row.get(name) for row in rows if type(row) is dict].count(None)
+        if nulls and any(type(row) is dict and name in row for row in rows):
             yield min(1.0, nulls / len(rows) / NULLS_ALLOWED)
     if isinstance(output, str):
         yield min(1.0, output.count("�") / 3)

@@ -100,7 +100,8 @@ class Work:
 
     def reference(self) -> str:
         """Key under which the next attempt's output is kept."""
-        return f"{self.step.id}@{self.state['plan_version']}.{self.number}.{self.state['round'][:8]}"
+        version, this_round = self.state["plan_version"], self.state["round"][:8]
+        return f"{self.step.id}@{version}.{self.number}.{this_round}"
 
     def base_record(self, status: StepStatus, **fields: Any) -> StepRecord:
         """Return a record of the step with what is always known."""

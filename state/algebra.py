@@ -181,7 +181,7 @@ def accept(current: Plan | None, proposal: Proposal) -> Plan:
 def reduce_plan(left: dict[str, Any] | None, right: dict[str, Any] | None) -> Any:
     """Reduce the plan channel by the kind of update.
 
-    `{"fresh": plan}` begins a task, `{"restore": true}` goes on with the plan there was,
+    `{"fresh": plan}` begins a task, `{"restore": true}` goes on with the plan before,
     a `Proposal` is compared and set. Anything else is a plan given from outside: it is
     held as it came until `think` has validated it, the one it displaced beside it.
     """

@@ -29,7 +29,7 @@ class Call(Record):
 
 
 class Observation(Record):
-    """What the last attempt gave; `status` is a closed set the monitor dispatches on."""
+    """What the last attempt gave; the monitor dispatches on the closed `status`."""
 
     status: Literal["ok", "pending", "failed", "finished"]
     tool: str = ""

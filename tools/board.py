@@ -157,7 +157,7 @@ class Board:
         return self._slots.setdefault(name, Limiter(size))
 
     def lock(self, name: str) -> asyncio.Lock:
-        """Return the lock of this name; the same effect is never begun twice at once."""
+        """Return the lock of this name; no effect is begun twice at once."""
         return self._locks.setdefault(name, asyncio.Lock())
 
 

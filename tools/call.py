@@ -20,6 +20,7 @@ from langgraph.errors import GraphBubbleUp
 from mendgraph.state.failure import FailureFacts, Layer
 from mendgraph.state.masking import MASK, is_secret_name
 from mendgraph.state.record import Record
+from mendgraph.state.wellformed import well_formed
 from mendgraph.tools.facts import gather
 from mendgraph.tools.registry import Entry
 from mendgraph.tools.vault import json_value
@@ -154,7 +155,7 @@ def normal(value: Any) -> Any:
         value = value.content
     value = _joined_blocks(value)
     if isinstance(value, str):
-        return _json_text(value)
+        return well_formed(_json_text(value))
     return json_value(value)
 
 

@@ -79,9 +79,7 @@ def _inner_problems(task: SubTask, registry: Registry, limits: Limits) -> list[s
         registry.narrowed(task.tools),
         limits.but(depth=limits.depth - 1),
     )
-    return [
-        f"in its sub-task: {each}" for each in plan_problems(inner, narrowed, less)
-    ]
+    return [f"in its sub-task: {each}" for each in plan_problems(inner, narrowed, less)]
 
 
 def _tool_problems(step: Step, registry: Registry, limits: Limits) -> list[str]:

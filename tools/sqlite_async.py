@@ -231,6 +231,23 @@ class ThreadedSqliteStore(ThreadedStore, SqliteStore):
         self.stop_ttl_sweeper()
         self.worker.close()
 
+    def setup(self) -> None:
+        """As the parent's, but each migration is noted in its own transaction.
+
+        The parent notes it afterwards: a process killed in between would leave a
+        database that no other process could ever set up.
+        """
+        with self.lock:
+            if self.is_setup:
+                return
+            self.conn.execute(MIGRATED)
+            newest = self.conn.execute("SELECT max(v) FROM store_migrations")
+            done = newest.fetchone()[0]
+            first = 0 if done is None else done + 1
+            for number, change in enumerate(self.MIGRATIONS[first:], start=first):
+                _migrate(self.conn, number, change)
+        super().setup()
+
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Read, then write, each kind in a transaction of its own.
 
@@ -263,6 +280,21 @@ class ThreadedSqliteStore(ThreadedStore, SqliteStore):
                     self.conn.execute("COMMIT")
             finally:
                 cursor.close()
+
+
+MIGRATED = "CREATE TABLE IF NOT EXISTS store_migrations (v INTEGER PRIMARY KEY)"
+
+
+def _migrate(connection: sqlite3.Connection, number: int, change: str) -> None:
+    """Make one change and note it, both or neither; made already, it is only noted."""
+    noted = f"INSERT INTO store_migrations (v) VALUES ({number:d});"
+    try:
+        connection.executescript(f"BEGIN IMMEDIATE;{change};{noted}COMMIT;")
+    except sqlite3.OperationalError as error:
+        connection.rollback()
+        if "duplicate column name" not in str(error):
+            raise
+        connection.execute(noted)
 
 
 def _is_put(each: Op) -> bool:

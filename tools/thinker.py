@@ -4,7 +4,7 @@ A model's faults are data: a `Thought` has a value or the reason why there is no
 """
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from langgraph.errors import GraphBubbleUp
 from pydantic import BaseModel
@@ -78,14 +78,16 @@ async def think_about(
     started = run.now()
     messages = [("system", prompt["system"]), ("user", prompt["user"])]
     try:
-        answer = await run.deps.reasoner.ask(
-            role,
-            messages,
-            schema,
-            max_tokens=max_tokens,
-            thinking=thinking,
-            max_calls=_calls_left(run),
-        )
+        with Held(run) as held:
+            answer = await run.deps.reasoner.ask(
+                role,
+                messages,
+                schema,
+                max_tokens=max_tokens,
+                thinking=thinking,
+                max_calls=CALLS_A_QUESTION,
+                more=held.one_more,
+            )
     except GraphBubbleUp:
         raise
     except ModelError as error:
@@ -114,9 +116,34 @@ def _told(error: ModelError) -> str:
     return f"{error} ({said[:400]})" if said else str(error)
 
 
-def _calls_left(run: Run) -> int:
-    left = run.limits.model_calls - run.board.spent.model_calls
-    return max(1, min(CALLS_A_QUESTION, left))
+class Held:
+    """Calls of one question taken from the board before they are made.
+
+    Questions asked at once cannot pass the cap together that way.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._calls = 0
+
+    def __enter__(self) -> Self:
+        self._take()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End holding; what was used is billed apart."""
+        self._run.board.charge(Spent(model_calls=-self._calls))
+
+    def one_more(self) -> bool:
+        """Take one call more; False when none is left."""
+        if self._run.reserve("model_calls"):
+            return False
+        self._take()
+        return True
+
+    def _take(self) -> None:
+        self._calls += 1
+        self._run.board.charge(Spent(model_calls=1))
 
 
 def _bill(run: Run, role: str, usage: Usage) -> Spent:

@@ -1,6 +1,7 @@
 """What a thread keeps in the store: raw outputs, outcomes, reasoning, signals.
 
-State holds references into the vault. Namespaces are ("mendgraph", "threads", thread, room).
+State holds references into the vault. Namespaces are
+("mendgraph", "threads", thread, room).
 """
 
 import json
@@ -9,6 +10,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
+from mendgraph.state.wellformed import SURROGATE, well_formed
 from mendgraph.tools.ledger import label
 
 OUTPUTS, OUTCOMES, REASONING = "outputs", "outcomes", "reasoning"
@@ -118,7 +120,9 @@ class Vault:
 
 def json_value(value: Any) -> Any:
     """Return the value as plain JSON values; what cannot be becomes text."""
-    return json.loads(json.dumps(value, ensure_ascii=False, default=_plain))
+    text = json.dumps(value, ensure_ascii=False, default=_plain)
+    plain = json.loads(text)
+    return well_formed(plain) if SURROGATE.search(text) else plain
 
 
 def _plain(value: Any) -> Any:

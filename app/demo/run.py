@@ -92,9 +92,9 @@ def _run(
         agent.close()
     summary(state, console)
     checked = compare_csv(place / "out" / "pvuv.csv", uri)
+    found = "equal to" if checked.equal else "DIFFERENT from"
     console.print(
-        f"pvuv.csv: {checked.file_hours} hours, "
-        f"{'equal to' if checked.equal else 'DIFFERENT from'} an independent aggregation"
+        f"pvuv.csv: {checked.file_hours} hours, {found} an independent aggregation"
     )
     return {**state, "equal": checked.equal, "path": str(place / "out" / "pvuv.csv")}
 

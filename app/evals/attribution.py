@@ -1,11 +1,11 @@
 """Measure how failures are attributed (`mendgraph eval attribution`, F33).
 
 A labelled set of 120 failures is built on the fly from real tools: the cause was
-injected, so the truth is known. Measured are the rules' categories beside two baselines,
-and how many corrections follow a wrong cause with and without the verification that the
-band of 0.6 to 0.8 asks for. There the causes come from a double that errs in a known
-share; what catches its errors are real probes. The document's figures are 23 % and 9 %
-(section 6.3).
+injected, so the truth is known. Measured are the rules' categories beside two
+baselines, and how many corrections follow a wrong cause with and without the
+verification that the band of 0.6 to 0.8 asks for. There the causes come from a double
+that errs in a known share; what catches its errors are real probes. The document's
+figures are 23 % and 9 % (section 6.3).
 """
 
 import json

@@ -141,14 +141,17 @@ class World:
                 return {"exists": False}
 
     def reachable(self, what: str) -> dict[str, Any]:
-        """Tell whether an address, a file or a database answers a harmless read."""
+        """Tell whether an address, a file or a table's database answers a read.
+
+        What is simply not there is no fault of the place where it would be.
+        """
         try:
             if what.startswith(("!", "/")):
                 self.fetch(what)
-            elif what.endswith(".db"):
-                self._ping(what)
-            else:
+            elif (self.folder / what).is_file() and not what.endswith(".db"):
                 (self.folder / what).read_bytes()
+            else:
+                self._ping(what if what.endswith(".db") else "shop.db")
         except (httpx.HTTPError, OSError, ValueError, sqlite3.Error) as error:
             status = getattr(getattr(error, "response", None), "status_code", 0)
             refused = status in {400, 404, 409, 422}

@@ -43,5 +43,8 @@ def mend_graph(setup: Setup, limits: Limits = LIMITS, **options: Any) -> Any:
 async def mend_agent(setup: Setup) -> Said:
     """Carry out a task with mendgraph; nothing is learned from run to run."""
     result = await mend_graph(setup).ainvoke({"task": setup.task.text})
-    report = result["report"]
-    return Said(result["answer"], result["status"] == "done", {"report": report})
+    told = {
+        "report": result["report"],
+        "planned_again": setup.model.counts["role:plan"] > 1,
+    }
+    return Said(result["answer"], result["status"] == "done", told)

@@ -112,6 +112,8 @@ RAISED: dict[str, Callable[[], Exception]] = {
     "http_410": lambda: _status(410, "Gone: this service was shut down, see its mirror"),
     "http_404": lambda: _status(404, "Not Found: this resource has moved to the mirror"),
     "no_table": _no_table,
+    "gone_derive": lambda: _status(410, "Gone: this service was shut down"),
+    "shut": lambda: _status(410, "Gone: the whole service was shut down for good"),
     "forbidden": lambda: _status(403, "Forbidden: the account may not read this key"),
     "down": lambda: _status(501, "Not Implemented: this key is not served anywhere"),
 }

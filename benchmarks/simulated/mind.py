@@ -16,7 +16,11 @@ from simulated.tasks import AS_OF, Wanted
 
 PATIENCE = 3
 """Times the model makes the same call for a fault that looks transient."""
+MOST_TRIES = 12
+"""Calls for one step after which the model stops, whatever it believes."""
 STEP = re.compile(r"- (s\d+): (\w+) key=(\S+?)(?: from ([s\d, ]+))?\s*$", re.MULTILINE)
+RAISED = re.compile(r"\s*(?:ERROR|Error|\w+(?:Error|Timeout|Exception))\b")
+"""How texts begin that tell of an exception."""
 TRANSIENT = re.compile(
     r"\b(503|502|504|429)\b|timed? ?out|timeout|reset by peer|try again|temporar"
     r"|is locked|gave no answer|deadlock",
@@ -81,7 +85,7 @@ def _names(text: str) -> tuple[str, ...]:
 def read(text: str) -> Any:
     """Return the JSON a text holds, else the text."""
     start = text.find("{")
-    if start < 0:
+    if start < 0 or RAISED.match(text):
         return text
     try:
         return json.JSONDecoder().raw_decode(text[start:])[0]
@@ -131,6 +135,8 @@ class Mind:
         if not tries:
             return self._call(step, step.tool, sources, number)
         last = tries[-1]
+        if number > MOST_TRIES:
+            return Move("give_up", why=f"{MOST_TRIES} calls were in vain")
         answer = read(last.text)
         if last.tool == "published" and step.tool == "publish":
             return self._looked(step, sources, tries, answer)

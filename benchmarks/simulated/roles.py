@@ -57,7 +57,10 @@ def plan_answer(prompt: str, luck: Luck) -> dict[str, Any]:
 def planned(
     mind: Mind, step: Wanted, new_id: str, ids: dict[str, str], *, mirror: bool = False
 ) -> dict[str, Any]:
-    """Return one step of a plan; the check is forgotten where the luck says so."""
+    """Return one step of a plan; the check is forgotten where the luck says so.
+
+    A fallback is planned for fetches only, so that derivations show replanning.
+    """
     needs = [ids.get(need, need) for need in step.needs]
     sources = [f"{{{{ {need}.value }}}}" for need in needs]
     read_ = step.tool in {"fetch", "derive"}
@@ -72,7 +75,8 @@ def planned(
     if mind.overlooks(step, 1):
         return told
     if read_:
-        spare = {"fallback": {"tool": f"{step.tool}_mirror"}} if not mirror else {}
+        spares = step.tool == "fetch" and not mirror
+        spare = {"fallback": {"tool": "fetch_mirror"}} if spares else {}
         return {**told, "validation_rule": RULE, **spare}
     return {**told, "validation_rule": "output.found"} if _reads_back(step) else told
 

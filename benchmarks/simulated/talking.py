@@ -77,7 +77,7 @@ class Talk:
         """Return the final answer: values, or truthfully what is missing."""
         missing = [step.id for step in self.steps if step.id not in self.values]
         told = ", ".join(f"{k} = {v}" for k, v in self.values.items())
-        if not missing:
+        if self.steps and not missing:
             return f"DONE. {told}"
         why = "; ".join(f"{k}: {v}" for k, v in self.lost.items())
         return f"NOT DONE: {', '.join(missing)} are missing ({why}). {told}"

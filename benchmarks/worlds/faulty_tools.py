@@ -1,7 +1,7 @@
 """A small real world with faults that recur: SQLite, CSV, text files, HTTP on loopback.
 
-Every fault is put into the arguments of a step, so the mend is known; every error is the
-real one of the tool.
+Every fault is put into the arguments of a step, so the mend is known; every error is
+the real one of the tool. Statements are made of fixed words only.
 """
 
 import csv
@@ -140,16 +140,16 @@ def _query(sql: str) -> dict[str, Any]:
 def reserved(dice: random.Random, *, faulty: bool) -> Fault:
     """A column whose name is a reserved word of SQLite."""
     word, count = dice.choice(RESERVED), dice.randint(2, 9)
-    good = f'SELECT amount, "{word}" FROM sales LIMIT {count}'
-    bad = f"SELECT amount, {word} FROM sales LIMIT {count}"
+    good = f'SELECT amount, "{word}" FROM sales LIMIT {count}'  # noqa: S608
+    bad = f"SELECT amount, {word} FROM sales LIMIT {count}"  # noqa: S608
     return Fault("reserved", _query(bad if faulty else good), {"sql": good})
 
 
 def renamed(dice: random.Random, *, faulty: bool) -> Fault:
     """A column that has another name since the schema changed."""
     other, count = dice.choice(COLUMNS[1:]), dice.randint(2, 9)
-    good = f"SELECT {other}, amount FROM sales LIMIT {count}"
-    bad = f"SELECT {other}, price FROM sales LIMIT {count}"
+    good = f"SELECT {other}, amount FROM sales LIMIT {count}"  # noqa: S608
+    bad = f"SELECT {other}, price FROM sales LIMIT {count}"  # noqa: S608
     return Fault("renamed", _query(bad if faulty else good), {"sql": good})
 
 
@@ -158,7 +158,7 @@ def typo(dice: random.Random, *, faulty: bool) -> Fault:
     name = dice.choice(COLUMNS)
     place = dice.randrange(1, len(name) - 1)
     wrong = name[:place] + dice.choice("qxz") + name[place:] + dice.choice("qxz")
-    good = f"SELECT {name} FROM sales LIMIT {dice.randint(2, 9)}"
+    good = f"SELECT {name} FROM sales LIMIT {dice.randint(2, 9)}"  # noqa: S608
     bad = good.replace(name, wrong, 1)
     return Fault("typo", _query(bad if faulty else good), {"sql": good})
 

@@ -31,7 +31,7 @@ def test_every_folder_is_a_listed_package():
 
 
 def test_the_typing_links_show_all_of_app():
-    """mypy sees the installed layout: each file of app has its link."""
+    """Mypy sees the installed layout: each file of app has its link."""
     shown = {link.name for link in (ROOT / ".typing" / "mendgraph").iterdir()}
     files = {path.name for path in (ROOT / "app").iterdir()} - {"__pycache__"}
     assert files | {"graph", "nodes", "state", "tools"} == shown

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mendgraph.state.algebra import (
@@ -23,8 +23,6 @@ from mendgraph.state.algebra import (
 from mendgraph.state.limits import Spent, add_spent
 from mendgraph.state.outcome import reduce_steps, reduce_trail
 from mendgraph.state.plan import Plan, Step
-
-few = settings(max_examples=25, deadline=None)
 
 
 @st.composite
@@ -51,7 +49,6 @@ def plans(draw, max_steps=8):
     )
 
 
-@few
 @given(plans())
 def test_every_step_follows_what_it_depends_on(plan):
     """The order is a permutation of the plan in which dependencies come first."""
@@ -65,7 +62,6 @@ def test_every_step_follows_what_it_depends_on(plan):
     )
 
 
-@few
 @given(plans())
 def test_independent_steps_keep_the_plans_order(plan):
     """A plan without dependencies runs as it is written."""
@@ -79,7 +75,6 @@ def test_independent_steps_keep_the_plans_order(plan):
     assert topological(loose) == loose.steps
 
 
-@few
 @given(plans())
 def test_above_and_below_are_each_others_mirror(plan):
     """A is above B exactly when B is below A, and nothing is above itself."""
@@ -89,7 +84,6 @@ def test_above_and_below_are_each_others_mirror(plan):
         assert all(one in ancestors(plan, two) for two in downstream(plan, one))
 
 
-@few
 @given(plans(), st.data())
 def test_a_cone_is_closed_downwards(plan, data):
     """What depends on a step of the cone is in the cone; what is above it is not."""
@@ -102,7 +96,6 @@ def test_a_cone_is_closed_downwards(plan, data):
     assert not inside & ancestors(plan, start)
 
 
-@few
 @given(plans(), st.data())
 def test_a_cone_of_several_is_the_union(plan, data):
     """The cone of two steps is what either of them reaches."""
@@ -110,7 +103,6 @@ def test_a_cone_of_several_is_the_union(plan, data):
     assert cone(plan, one, two) == cone(plan, one) | cone(plan, two)
 
 
-@few
 @given(plans(), st.data())
 def test_a_cycle_is_found_and_named(plan, data):
     """Any back edge makes a cycle whose neighbours really depend on each other."""
@@ -135,7 +127,6 @@ def test_a_cycle_is_found_and_named(plan, data):
     assert any("cycle" in each for each in structural_problems(looped, 100))
 
 
-@few
 @given(plans())
 def test_a_sound_plan_has_no_structural_problem(plan):
     """Acyclic, known ids, within the cap: nothing to say; one over the cap: one."""
@@ -144,7 +135,6 @@ def test_a_sound_plan_has_no_structural_problem(plan):
     assert over == [f"{len(plan.steps)} steps, but the limit is {len(plan.steps) - 1}"]
 
 
-@few
 @given(plans(), plans())
 def test_a_diff_accounts_for_every_step_once(before, after):
     """Kept, changed and added make the new plan; kept, changed and dropped the old."""
@@ -154,7 +144,6 @@ def test_a_diff_accounts_for_every_step_once(before, after):
     assert diff(before, before).changed == ()
 
 
-@few
 @given(plans(), plans())
 def test_only_a_proposal_against_the_current_version_is_taken(current, proposed):
     """Another base loses, the plan stays, and the conflict says whose and why."""
@@ -173,7 +162,6 @@ def test_only_a_proposal_against_the_current_version_is_taken(current, proposed)
     }
 
 
-@few
 @given(plans(), st.integers(2, 6))
 def test_of_two_proposals_on_one_base_exactly_one_wins(plan, count):
     """However many come, the first moves the version on and the others are recorded."""
@@ -191,7 +179,6 @@ def test_of_two_proposals_on_one_base_exactly_one_wins(plan, count):
     ]
 
 
-@few
 @given(plans(), plans())
 def test_a_plan_from_outside_is_held_until_it_is_judged(before, given_plan):
     """It displaces nothing: the plan there was comes back with `restore`."""
@@ -204,7 +191,6 @@ def test_a_plan_from_outside_is_held_until_it_is_judged(before, given_plan):
     assert reduce_plan(before.plain(), None) is None
 
 
-@few
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8, unique=True))
 def test_a_lineage_is_the_first_of_a_chain_of_replacements(numbers):
     """However long the chain, every link leads to its first step."""
@@ -226,7 +212,6 @@ def test_a_lineage_that_bites_its_tail_ends():
 RECORDS = st.dictionaries(st.sampled_from("abcd"), st.integers(), max_size=4)
 
 
-@few
 @given(RECORDS, RECORDS, RECORDS)
 def test_step_records_merge_in_any_grouping(one, two, three):
     """The newest record wins, associatively; None empties the channel."""
@@ -236,7 +221,6 @@ def test_step_records_merge_in_any_grouping(one, two, three):
     assert reduce_steps(one, None) == {}
 
 
-@few
 @given(st.lists(st.integers()), st.lists(st.integers()))
 def test_a_trail_only_grows_or_is_emptied(one, two):
     """Entries are appended in order; nothing is lost, None begins anew."""
@@ -253,7 +237,6 @@ SPENT = st.builds(
 )
 
 
-@few
 @given(SPENT, SPENT, SPENT)
 def test_deltas_add_up_in_any_order_and_grouping(one, two, three):
     """Branches may return in any order: the sum is the same."""

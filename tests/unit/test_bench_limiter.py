@@ -3,14 +3,13 @@
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mendgraph.tools.limiter import Limiter
 
 
 @given(size=st.integers(1, 5), count=st.integers(1, 20))
-@settings(max_examples=30, deadline=None)
 def test_never_more_than_its_size_at_once(size, count):
     """However many come, at most `size` hold it, and all get their turn in order."""
     inside, most, order = 0, 0, []

@@ -303,21 +303,6 @@ def test_help_names_every_exit_code() -> None:
         assert code in words
 
 
-def test_help_does_not_load_the_graph() -> None:
-    """Heavy libraries are imported inside the commands."""
-    import subprocess
-
-    heavy = ["langgraph", "langchain_core", "pydantic", "chromadb", "jinja2", "yaml"]
-    program = (
-        "import sys; import mendgraph.cli.main; "
-        f"print([n for n in {heavy} if n in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
 def test_a_signal_is_left_for_an_unfinished_thread_only(used) -> None:
     """The message is in the store; a finished or unknown thread takes none."""
     from mendgraph.tools.persist import open_folder

@@ -17,6 +17,7 @@ from mendgraph.nodes.stages import DETAIL_TOKENS, NEWEST
 from mendgraph.nodes.token_cut import clip
 from mendgraph.state.tokens import count_tokens
 
+few = settings(max_examples=settings().max_examples // 3)
 TOTAL = 8_000
 LOREM = "The report of the month was read and every figure in it was summed again. "
 
@@ -34,7 +35,7 @@ def lines(failed: set[int], count: int = 200, words: int = 2) -> list[Line]:
     ]
 
 
-@settings(max_examples=15, deadline=None)
+@few
 @given(st.sets(st.integers(0, 199), max_size=200), st.integers(1, 8))
 def test_any_history_of_200_steps_fits(failed, words):
     """200 steps fit; the newest five and every failed step are still there."""
@@ -52,7 +53,7 @@ def test_any_history_of_200_steps_fits(failed, words):
         assert f"\ns{index} [{status}]" in f"\n{built.texts['steps']}"
 
 
-@settings(max_examples=10, deadline=None)
+@few
 @given(st.sets(st.integers(0, 199), max_size=12))
 def test_details_of_failed_and_newest_steps_stay_whole(failed):
     """With a dozen failures nothing of the newest and the failed ones is cut."""
@@ -136,7 +137,6 @@ def test_a_listing_shortens_what_finds_no_room():
     assert len(notes) == 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=400), st.integers(0, 60))
 def test_a_clipped_text_is_never_longer_than_asked(text, tokens):
     """Whatever the text, the cut keeps to its tokens."""

@@ -1,11 +1,7 @@
 """A thread is run by one at a time, within a process and between processes."""
 
 import asyncio
-import os
 import re
-import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -27,16 +23,6 @@ from mendgraph.tools.lease_kinds import (
     flock_grab,
     sqlite_grab,
 )
-
-HOLDER = """
-import sys, time
-from pathlib import Path
-from mendgraph.tools.lease_kinds import FileLease, flock_grab, sqlite_grab
-lease = FileLease(Path(sys.argv[1]), grab=globals()[sys.argv[2]])
-lease.acquire("t1")
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 
 class Clock:
@@ -64,22 +50,6 @@ def lease(request, tmp_path, clock):
         "store": lambda: StoreLease(InMemoryStore(), clock),
     }
     return kinds[request.param]()
-
-
-@pytest.fixture(params=["flock_grab", "sqlite_grab"])
-def other_process(request, tmp_path):
-    """A real process that holds thread t1 in `tmp_path`."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path), request.param],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout.readline() == "held\n"
-    child.grab = globals()[request.param]
-    yield child
-    child.kill()
-    child.communicate()
 
 
 def test_second_run_is_refused_with_the_remedy(lease):
@@ -139,23 +109,6 @@ def test_body_that_raises_frees_the_thread(lease):
 
     assert asyncio.run(run()).thread_id == "t1"
     lease.acquire("t1")
-
-
-def test_other_process_is_refused_until_it_ends(other_process, tmp_path):
-    """A second process reads who holds the thread, and gets it after the first."""
-    lease = FileLease(tmp_path, grab=other_process.grab)
-    with pytest.raises(ThreadBusy, match=f"process {other_process.pid} on .+ since "):
-        lease.acquire("t1")
-    other_process.communicate("")
-    assert lease.acquire("t1").holder.startswith(f"process {os.getpid()} ")
-
-
-def test_killed_process_frees_its_thread(other_process, tmp_path):
-    """SIGKILL leaves no lock behind: the operating system lets go."""
-    other_process.send_signal(signal.SIGKILL)
-    other_process.wait()
-    token = FileLease(tmp_path, grab=other_process.grab).acquire("t1")
-    assert token.thread_id == "t1"
 
 
 def test_holder_without_a_readable_note_is_still_refused(tmp_path):

@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -150,7 +150,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from(EventKind),
     st.dictionaries(

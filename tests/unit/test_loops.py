@@ -141,7 +141,7 @@ def test_no_wave_barrier():
 
 
 def test_a_failed_dependency_is_never_satisfied():
-    """All that depends on a failed step is blocked, the rest is done, and it is said."""
+    """What depends on a failed step is blocked, the rest is done, and it is said."""
     agent = agent_of(double, failing)
     steps = [
         step("bad", tool="failing", x=3),
@@ -381,21 +381,6 @@ def test_the_agent_nests_as_a_subgraph():
     assert '{"value":6}' in result["messages"][-1].content
 
 
-def test_importing_is_quick():
-    """The package's face loads nothing heavy."""
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, mendgraph; heavy = {'chromadb', 'openai', 'langgraph', 'psycopg'}; "
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    shown = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert shown.stdout.strip() == "[]"
-
-
 def test_two_runs_at_once_do_not_share_budgets():
     """Two tasks of one agent at once each have their own meters."""
     agent = agent_of(double)
@@ -432,3 +417,35 @@ def test_a_slow_tool_is_left_at_its_limit():
     result = asyncio.run(agent.ainvoke(given))
     assert result["status"] == "done"
     assert result["report"]["retries"]["tier1"] == 2
+
+
+def test_an_ended_unfinished_task_is_taken_up_again():
+    """The same task given again keeps what is done and tries the open steps anew."""
+    calls = []
+
+    def effect(x: int) -> dict:
+        """Leave something behind."""
+        calls.append("effect")
+        return {"value": x}
+
+    def mended_later(x: int) -> dict:
+        """Fail the first time."""
+        calls.append("later")
+        if calls.count("later") == 1:
+            raise ValueError("not yet")
+        return {"value": x}
+
+    agent = create_mend_agent(
+        None,
+        tools=[effect, mended_later],
+        policies={"effect": {"effect": "irreversible"}, "mended_later": READ},
+        checkpointer=InMemorySaver(),
+        seeded=False,
+    )
+    steps = [step("a", tool="effect", x=1), step("b", "a", tool="mended_later", x=2)]
+    given = {"task": "t", "plan": plan(*steps)}
+    assert agent.invoke(given, CONFIG)["status"] == "partial"
+    assert agent.invoke(given, CONFIG)["status"] == "done"
+    assert calls == ["effect", "later", "later"]
+    assert agent.invoke(given, CONFIG)["status"] == "done"
+    assert calls.count("effect") == 2

@@ -1,4 +1,4 @@
-"""Answers of people: several at once, wrong ones, and the middleware's grammar (F62)."""
+"""Answers of people: several at once, wrong ones, the middleware's grammar (F62)."""
 
 import runpy
 from pathlib import Path

@@ -169,3 +169,17 @@ def test_other_files_in_the_way_are_told(tmp_path):
     (tmp_path / "store.sqlite").mkdir()
     with pytest.raises(PersistError, match="cannot be opened; make it a file"):
         open_folder(tmp_path)
+
+
+@pytest.mark.parametrize("last", range(5))
+def test_a_store_whose_setup_was_killed_can_be_opened(tmp_path, last):
+    """A change that was made and not yet noted is noted by whoever comes next."""
+    open_folder(tmp_path).close()
+    path = tmp_path / "store.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("DELETE FROM store_migrations WHERE v >= ?", (last,))
+    with open_folder(tmp_path) as opened:
+        opened.store.put(("a",), "b", {"c": 1})
+        assert opened.store.get(("a",), "b").value == {"c": 1}
+        noted = opened.store.conn.execute("SELECT count(*) FROM store_migrations")
+        assert noted.fetchone()[0] == 5

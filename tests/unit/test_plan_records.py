@@ -41,7 +41,12 @@ FIRST_DOCUMENT = {
 SECOND_DOCUMENT = {
     "plan_version": 1,
     "steps": [
-        {"id": "order", "tool": "query_order", "depends_on": [], "expected_output": "x"},
+        {
+            "id": "order",
+            "tool": "query_order",
+            "depends_on": [],
+            "expected_output": "x",
+        },
         {"id": "events", "tool": "query_order_events", "depends_on": []},
         {"id": "payment", "tool": "query_payment_status", "depends_on": ["order"]},
     ],

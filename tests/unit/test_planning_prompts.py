@@ -109,7 +109,7 @@ def lessons(count: int, words: int) -> tuple[Found, ...]:
     return tuple(Found(lesson=found.but(id=f"l{i}"), score=1.0) for i in range(count))
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=settings().max_examples // 6)
 @given(
     st.sets(st.integers(0, 199), max_size=30),
     st.integers(1, 300),

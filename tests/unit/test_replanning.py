@@ -1,7 +1,7 @@
 """Merging a proposal changes only what may change, and refuses the rest."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mendgraph.nodes.plan_shape import rename_expression, rename_value, shape
@@ -242,7 +242,6 @@ def failures(draw: st.DrawFn) -> tuple[Plan, set[str], set[str], dict]:
     return plan, {failed}, done, draft
 
 
-@settings(max_examples=80, deadline=None)
 @given(failures())
 def test_whatever_is_proposed_the_merged_plan_is_sound(case):
     """A merged plan is acyclic, its ids unique, all outside the cone as it was."""

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mendgraph.report import dag, timeline, view, words
@@ -30,7 +30,6 @@ def graphs(draw):
     return ids, draw(st.lists(pairs, max_size=20))
 
 
-@settings(max_examples=60, deadline=None)
 @given(graphs())
 def test_boxes_never_overlap_and_stay_inside(graph) -> None:
     """Any graph, cycles and unknown ends included, is drawn without overlaps."""

@@ -1,6 +1,6 @@
 """What may run next follows from the plan and the records, and from nothing else."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mendgraph.state.algebra import ancestors, topological
@@ -9,9 +9,6 @@ from mendgraph.state.plan import Plan
 from mendgraph.state.schedule import SETTLED, all_done, runnable, status_of
 
 STATUSES = list(StepStatus)
-
-
-few = settings(max_examples=25, deadline=None)
 
 
 @st.composite
@@ -32,7 +29,6 @@ def cases(draw):
     return plan, {i: {"status": status.value} for i, status in some.items()}
 
 
-@few
 @given(cases())
 def test_nothing_runs_whose_needs_can_not_be_met(case):
     """Every ancestor of a sent step is done or sent with it, never failed."""
@@ -43,7 +39,6 @@ def test_nothing_runs_whose_needs_can_not_be_met(case):
             assert needed in sent or status_of(records, needed) is StepStatus.DONE
 
 
-@few
 @given(cases())
 def test_everything_that_can_run_is_sent(case):
     """An unsettled step stays behind only when something above it is in the way."""
@@ -58,7 +53,6 @@ def test_everything_that_can_run_is_sent(case):
             assert above & stuck
 
 
-@few
 @given(cases())
 def test_steps_are_sent_in_topological_order(case):
     """The order is that of the plan's arithmetic: no branch waits for a later one."""
@@ -67,7 +61,6 @@ def test_steps_are_sent_in_topological_order(case):
     assert list(sent) == [step for step in topological(plan) if step in sent]
 
 
-@few
 @given(cases())
 def test_records_of_other_plans_change_nothing(case):
     """Steps that were planned away cannot be scheduled and block nobody."""
@@ -76,7 +69,6 @@ def test_records_of_other_plans_change_nothing(case):
     assert runnable(plan, {**records, **gone}) == runnable(plan, records)
 
 
-@few
 @given(cases())
 def test_a_plan_is_done_when_each_of_its_steps_is(case):
     """One step that is not done is enough."""

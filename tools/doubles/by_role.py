@@ -1,4 +1,4 @@
-"""A script for `ScriptedModel` that answers each role of the agent from its own lines."""
+"""A script for `ScriptedModel` that answers each role from lines of its own."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence

@@ -18,6 +18,8 @@ ROUNDS = 5
 """Nesting of strings in strings that is still unwrapped."""
 PLACEHOLDERS: tuple[Any, ...] = (None, "", {}, [], "null", "None", "N/A")
 MAX_PROBLEMS = 12
+MAX_MENDED = 40
+"""Errors of one answer that are looked at; each costs a copy of it."""
 
 
 class _Absent:
@@ -49,7 +51,7 @@ def fit(data: Any, schema: type[T]) -> T:
 def _mend(data: Any, error: ValidationError, schema: type[BaseModel]) -> Any | None:
     """Return a changed copy with fewer errors of the kinds we know, or None."""
     changed, any_change = data, False
-    for detail in error.errors(include_url=False):
+    for detail in error.errors(include_url=False)[:MAX_MENDED]:
         candidate = _changed(changed, detail)
         if candidate is not None and _better(candidate, detail, schema):
             changed, any_change = candidate, True

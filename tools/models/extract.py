@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mendgraph.state.wellformed import well_formed
+
 logger = logging.getLogger(__name__)
 
 START = re.compile(r"\{(?=\s*[\"'}])|\[(?=\s*[{\[])|\{(?=\s*\Z)")
@@ -20,7 +22,13 @@ START = re.compile(r"\{(?=\s*[\"'}])|\[(?=\s*[{\[])|\{(?=\s*\Z)")
 WHOLE_START = re.compile(r"\s*[{\[]")
 BAD_ESCAPE = re.compile(r"\\(\\|[\"/bfnrt]|u[0-9a-fA-F]{4})|\\")
 TRAILING_COMMA = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|,(?=\s*[}\]])", re.DOTALL)
-OPEN, CLOSE = "{[", "}]"
+STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
+"""Bracket → how it changes the depth."""
+IN_DOUBLE = r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)'
+IN_SINGLE = r"'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?\Z)"
+DOUBLE_QUOTE = re.compile(rf"[{{}}\[\]]|{IN_DOUBLE}", re.DOTALL)
+EITHER_QUOTE = re.compile(rf"[{{}}\[\]]|{IN_DOUBLE}|{IN_SINGLE}", re.DOTALL)
+"""A bracket, or a whole string, whose brackets do not count."""
 
 
 class BrokenJson(ValueError):
@@ -74,22 +82,13 @@ def _next_start(text: str, position: int) -> int | None:
 
 def _closing(text: str, start: int) -> int | None:
     """Return the index after the bracket that closes the one at `start`."""
-    depth, quote, position = 0, "", start
-    quotes = "\"'" if re.match(r"[{\[\s]+'", text[start : start + 80]) else '"'
-    while position < len(text):
-        char = text[position]
-        if quote:
-            position += char == "\\"
-            quote = "" if char == quote else quote
-        elif char in quotes:
-            quote = char
-        elif char in OPEN:
-            depth += 1
-        elif char in CLOSE:
-            depth -= 1
+    depth = 0
+    single = re.match(r"[{\[\s]+'", text[start : start + 80])
+    for match in (EITHER_QUOTE if single else DOUBLE_QUOTE).finditer(text, start):
+        if match[0] in STEPS:
+            depth += STEPS[match[0]]
             if depth == 0:
-                return position + 1
-        position += 1
+                return match.end()
     return None
 
 
@@ -103,7 +102,8 @@ def read(text: str) -> Any:
     reasons = []
     for attempt in attempts:
         try:
-            return attempt(text)
+            value = attempt(text)
+            return well_formed(value) if "\\u" in text else value
         except BrokenJson:
             raise
         except (ValueError, SyntaxError, RecursionError, MemoryError) as error:

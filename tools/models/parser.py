@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from mendgraph.state.wellformed import well_formed
 from mendgraph.tools.models.coerce import fit, problems_of
 from mendgraph.tools.models.errors import (
     ModelBlank,
@@ -66,7 +67,7 @@ def parse(text: str, schema: type[T], *, finish_reason: str | None = None) -> T:
     """
     if finish_reason in {"length", "max_tokens", "MAX_TOKENS"}:
         raise ModelTruncated(f"finish_reason is {finish_reason}")
-    reasoning, answer = split_reasoning(text)
+    reasoning, answer = split_reasoning(well_formed(text))
     if not answer.strip():
         return _from_reasoning(reasoning, schema)
     found = find_json(answer)

@@ -56,6 +56,7 @@ class _Question(Generic[T]):
     prompt: list[BaseMessage]
     schema: type[T]
     max_calls: int
+    more: Callable[[], bool]
     usage: Usage = field(default_factory=Usage)
     trail: list[Attempt] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
@@ -113,6 +114,7 @@ class Reasoner:
         most_tokens: int | None = None,
         thinking: bool | None = None,
         max_calls: int = MAX_CALLS,
+        more: Callable[[], bool] = lambda: True,
     ) -> Answer[T]:
         """Return a validated answer of the first model that gives one.
 
@@ -124,19 +126,20 @@ class Reasoner:
             most_tokens: How far the cap may be raised after an answer was cut off.
             thinking: Switch thinking on or off where it can be; None leaves it.
             max_calls: Requests this question may cost, all models together.
+            more: Asked before every request but the first; False ends the question.
 
         Raises:
             ModelUnavailable: No model answers; `reasons` says why for each.
             ModelError: The request itself is at fault. `usage` holds what was spent.
         """
         prompt = convert_to_messages(list(messages))
-        question = _Question(role, prompt, schema, max_calls)
+        question = _Question(role, prompt, schema, max_calls, more)
         first = Request(
             max_tokens=max_tokens, most_tokens=most_tokens, thinking=thinking
         )
         errors: list[ModelError] = []
         waiting = list(self.models)
-        while waiting and not question.used_up:
+        while waiting and not question.used_up and (not errors or more()):
             model = waiting.pop(0)
             result = await self._ask_one(model, question, first)
             if isinstance(result, Answer):
@@ -159,7 +162,7 @@ class Reasoner:
                 self._learn(who, error, request, can)
                 step = react(request, error, can, self._patience)
                 question.note(who.name, error, step.wait_s if step else 0.0)
-                if step is None or question.used_up:
+                if step is None or question.used_up or not question.more():
                     return error
                 if step.wait_s:
                     await self._sleep(step.wait_s)
