@@ -172,7 +172,7 @@ def report(figures: dict[str, Any]) -> None:
 def main(quick: bool) -> int:
     """Measure, print tables and one line of JSON."""
     names = MODEL_PEERS[:2] if quick else MODEL_PEERS
-    figures = measure(names, 33 if quick else 100)
+    figures = measure(names, 20 if quick else 100)
     report(figures)
     end("caf", figures)
     return 0

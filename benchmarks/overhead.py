@@ -5,6 +5,7 @@ that answers at once. Both get a checkpointer as ours has. Turns are interleaved
 time stands beside wall time because it hardly depends on who else uses the machine.
 """
 
+import asyncio
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -39,6 +40,8 @@ CONFIG: dict[str, Any] = {"configurable": {"thread_id": "t"}, "recursion_limit":
 SIZES = (10, 100, 1_000)
 SHAPES = ("chain", "wide")
 KEEPERS = ("memory", "sqlite")
+FEW = 100
+"""Steps up to which a case is repeated fully; 1,000 steps are their own repetition."""
 MOST_QUADRATIC = 100
 """Steps up to which `create_agent` is run as a chain with SQLite: it writes its whole
 history again at every step, so 1,000 steps would take an hour."""
@@ -242,13 +245,11 @@ def row_of(told: dict[str, Any]) -> list[str]:
 
 def main(quick: bool) -> None:
     """Measure all cases, print a table and one line of JSON."""
-    import asyncio
-
     asyncio.run(ours("chain", "memory", 5)())
     asyncio.run(react("chain", "memory", 5)())
-    sizes, repeats = ((10, 100), 2) if quick else (SIZES, 5)
+    sizes, repeats = ((60,), 3) if quick else (SIZES, 5)
     cases = [
-        case(shape, keeper, count, 3 if count > 100 and repeats > 3 else repeats)
+        case(shape, keeper, count, repeats if count <= FEW else 3)
         for keeper in KEEPERS
         for shape in SHAPES
         for count in sizes

@@ -6,7 +6,8 @@ share of applicable checks that failed, as in the adaptive planning document (10
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -52,6 +53,18 @@ class Seen:
             dict.fromkeys((*self.policy.required_fields, *self.step.required_fields))
         )
 
+    @cached_property
+    def null_shares(self) -> dict[str, float | None]:
+        """Required field → share of rows without it, 0..1; None when no row has it.
+
+        Looked at are the first thousand rows; results without rows have none.
+        """
+        rows = (row_list(self.output) or [])[:SCANNED_ROWS]
+        if not rows:
+            return {}
+        counts = {name: nulls_of(rows, name) for name in self.required}
+        return {n: None if c is None else c / len(rows) for n, c in counts.items()}
+
 
 class Check(Record):
     """One applicable check and what it found."""
@@ -67,6 +80,8 @@ class Verdict(Record):
     rows: int | None = None
     size_bytes: int | None = None
     empty: bool = False
+    null_share: float = 0.0
+    """Largest share of rows, 0..1, in which a required field is null."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -101,27 +116,30 @@ def _schema(seen: Seen) -> Iterator[str | None]:
 
 
 def _required(seen: Seen) -> Iterator[str | None]:
-    rows = row_list(seen.output)
     for name in seen.required:
         if isinstance(seen.output, Mapping) and name in seen.output:
             missing = seen.output[name] is None
             yield f"required field {name!r} is null" if missing else None
-        elif rows:
-            yield _null_share(rows, name)
         else:
-            yield f"required field {name!r} is missing"
+            yield _null_share(seen.null_shares.get(name), name)
 
 
-def _null_share(rows: list[Any], name: str) -> str | None:
-    seen = rows[:SCANNED_ROWS]
-    if not any(type(row) is dict and name in row for row in seen):
+def _null_share(share: float | None, name: str) -> str | None:
+    if share is None:
         return f"required field {name!r} is missing"
-    values = [row.get(name) if type(row) is dict else None for row in seen]
-    nulls = values.count(None)
-    share = nulls / len(seen)
     if share < NULLS_ALLOWED:
         return None
     return f"required field {name!r} is null in {share:.0%} of the rows"
+
+
+def nulls_of(rows: list[Any], name: str) -> int | None:
+    """Return in how many rows a field is null or missing; None when no row has it."""
+    try:
+        return list(map(itemgetter(name), rows)).count(None)
+    except (KeyError, TypeError, IndexError):  # not every row is an object with it
+        held = [row for row in rows if type(row) is dict and name in row]
+    found = [row[name] for row in held if row[name] is not None]
+    return len(rows) - len(found) if held else None
 
 
 def _rows(seen: Seen) -> Iterator[str | None]:
@@ -221,7 +239,11 @@ def inspect(seen: Seen) -> Verdict:
     )
     count, size = row_count(seen.output), file_size(seen.output)
     return Verdict(
-        checks=checks, rows=count, size_bytes=size, empty=count == 0 or size == 0
+        checks=checks,
+        rows=count,
+        size_bytes=size,
+        empty=count == 0 or size == 0,
+        null_share=max((s or 0.0 for s in seen.null_shares.values()), default=0.0),
     )
 
 

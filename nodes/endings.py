@@ -32,7 +32,7 @@ async def end_done(
 ) -> dict[str, Any]:
     """End a step whose every check holds, or whose deviation is only noted."""
     seen, attempt = work.observation, the_attempt(work, "ok", None)
-    watched = await _watched(work, run, output)
+    watched = await _watched(work, run, verdict, output)
     notes = [*watched.notes, *([noted] if noted else [])]
     record = _record(
         work,
@@ -153,10 +153,10 @@ def digest_of(output: Any, work: Work, run: Run) -> str:
     return text if len(text) <= DIGEST_LENGTH else text[:DIGEST_LENGTH] + "…"
 
 
-async def _watched(work: Work, run: Run, output: Any) -> Watched:
+async def _watched(work: Work, run: Run, verdict: Verdict, output: Any) -> Watched:
     """Watch a passing result; where another plan is due, nothing new begins."""
     seen = work.observation
-    watched = await watch(work, run, output)
+    watched = await watch(work, run, verdict, output)
     if not seen.reused:
         await observed(run, seen.tool, seen.elapsed_ms, ok=True)
         hold_call(work, run)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from mendgraph.nodes.checks import NULLS_ALLOWED, SCANNED_ROWS, row_list
+from mendgraph.nodes.checks import NULLS_ALLOWED, Verdict
 from mendgraph.nodes.sensitivity import (
     Edge,
     grade_of,
@@ -61,11 +61,11 @@ class Watched(Record):
     """Trail entries of triggers that were acted on."""
 
 
-async def watch(work: Work, run: Run, output: Any) -> Watched:
+async def watch(work: Work, run: Run, verdict: Verdict, output: Any) -> Watched:
     """Look at a passing result for soft signs and for a changed environment."""
     if work.observation.reused:
         return Watched()
-    deviation = deviation_of(output, work.policy(run).required_fields)
+    deviation = deviation_of(output, verdict.null_share)
     signs = list(_signs(work, run, deviation))
     soft = _soft(work, run, signs)
     changed = _environment(work, run, output)
@@ -77,17 +77,18 @@ async def watch(work: Work, run: Run, output: Any) -> Watched:
     )
 
 
-def deviation_of(output: Any, required: tuple[str, ...]) -> float:
-    """Return how far a passing result is from a clean one, 0..1: its worst sign."""
-    return max(_shares(output, required), default=0.0)
+def deviation_of(output: Any, null_share: float) -> float:
+    """Return how far a passing result is from a clean one, 0..1: its worst sign.
+
+    Args:
+        output: The result.
+        null_share: Largest share of rows in which a required field is null.
+    """
+    return max(_shares(output, null_share), default=0.0)
 
 
-def _shares(output: Any, required: tuple[str, ...]) -> Iterator[float]:
-    rows = (row_list(output) or [])[:SCANNED_ROWS]
-    for name in required:
-        nulls = [row.get(name) for row in rows if type(row) is dict].count(None)
-        if nulls and any(type(row) is dict and name in row for row in rows):
-            yield min(1.0, nulls / len(rows) / NULLS_ALLOWED)
+def _shares(output: Any, null_share: float) -> Iterator[float]:
+    yield min(1.0, null_share / NULLS_ALLOWED)
     if isinstance(output, str):
         yield min(1.0, output.count("�") / 3)
     if isinstance(output, Mapping):

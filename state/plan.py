@@ -6,6 +6,7 @@ means (acyclic, known tools, bindable inputs) is checked in `algebra` and
 """
 
 from enum import StrEnum
+from functools import cache, cached_property
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
@@ -47,20 +48,25 @@ Text = Annotated[str, BeforeValidator(_text)]
 Inputs = Annotated[dict[str, Any], BeforeValidator(_mapping)]
 
 
+@cache
+def _known(cls: type[Record]) -> frozenset[str]:
+    """Return every name and alias of a record's fields."""
+    aliases = (field.validation_alias for field in cls.model_fields.values())
+    named = {
+        str(choice)
+        for alias in aliases
+        if isinstance(alias, AliasChoices)
+        for choice in alias.choices
+    }
+    return frozenset(cls.model_fields) | named
+
+
 def _keep_unknown(cls: type[Record], data: Any) -> Any:
     """Move fields the record does not have to `extras`, so nothing is lost."""
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or data.keys() <= _known(cls):
         return data
-    known = set(cls.model_fields)
-    for field in cls.model_fields.values():
-        alias = field.validation_alias
-        known |= (
-            {str(c) for c in alias.choices}
-            if isinstance(alias, AliasChoices)
-            else set()
-        )
-    extras = {key: value for key, value in data.items() if key not in known}
-    kept = {key: value for key, value in data.items() if key in known}
+    extras = {key: value for key, value in data.items() if key not in _known(cls)}
+    kept = {key: value for key, value in data.items() if key not in extras}
     return {**kept, "extras": {**(kept.get("extras") or {}), **extras}}
 
 
@@ -189,7 +195,7 @@ class Plan(Record):
                 return step
         raise KeyError(step_id)
 
-    @property
+    @cached_property
     def ids(self) -> tuple[str, ...]:
         """Ids of all steps, in plan order."""
         return tuple(step.id for step in self.steps)

@@ -287,7 +287,7 @@ MIGRATED = "CREATE TABLE IF NOT EXISTS store_migrations (v INTEGER PRIMARY KEY)"
 
 def _migrate(connection: sqlite3.Connection, number: int, change: str) -> None:
     """Make one change and note it, both or neither; made already, it is only noted."""
-    noted = f"INSERT INTO store_migrations (v) VALUES ({number:d});"
+    noted = f"INSERT INTO store_migrations (v) VALUES ({number:d});"  # noqa: S608  ours
     try:
         connection.executescript(f"BEGIN IMMEDIATE;{change};{noted}COMMIT;")
     except sqlite3.OperationalError as error:
