@@ -72,12 +72,12 @@ def last_json(text: str) -> dict[str, Any]:
     """Return the JSON object on the last line of an output.
 
     Raises:
-        ValueError: The last line holds none.
+        ValueError, TypeError: The last line holds none.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     found = json.loads(lines[-1]) if lines else None
     if not isinstance(found, dict):
-        raise ValueError("the last line is no JSON object")
+        raise TypeError("the last line is no JSON object")
     return found
 
 
@@ -99,7 +99,7 @@ def run(measure: Measure, quick: bool) -> dict[str, Any]:
         told["figures"] = last_json(done.stdout)
         if done.returncode:
             told["problem"] = f"exit code {done.returncode}: {done.stderr[-600:]}"
-    except (subprocess.TimeoutExpired, ValueError) as error:
+    except (subprocess.TimeoutExpired, ValueError, TypeError) as error:
         said = getattr(locals().get("done"), "stderr", "") or ""
         told["problem"] = f"{error} {said[-600:]}".strip()
     told["seconds"] = round(time.perf_counter() - began, 1)

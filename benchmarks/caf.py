@@ -91,7 +91,9 @@ def strategies(runs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str, Any
     return {
         name: {
             "runs": len(rows),
-            "latency_s": round(_mean(h.simulated_s - c.simulated_s for h, c in rows), 2),
+            "latency_s": round(
+                _mean(h.simulated_s - c.simulated_s for h, c in rows), 2
+            ),
             "tokens": round(_mean(_tokens(h) - _tokens(c) for h, c in rows)),
             "success": round(_mean(float(h.success) for h, _ in rows), 3),
             "frequency": round(len(rows) / len(runs), 3),

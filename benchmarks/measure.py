@@ -1,4 +1,4 @@
-"""What every measure shares: arguments, interleaved repetitions, spread, the last line."""
+"""What every measure shares: arguments, repetitions in turn, spread, the last line."""
 
 import argparse
 import asyncio

@@ -16,17 +16,19 @@ no model; what is measured is what a framework does with faults, tokens and time
 """
 NOTES: Mapping[str, str] = {
     "overhead": "Milliseconds a step: wall / processor time, medians of interleaved"
-    " turns. Ratios are of processor time, with lowest and highest turn. Where a peer is"
-    " missing it was not run: its history grows with every step.",
+    " turns. Ratios are of processor time, with lowest and highest turn. Where a peer"
+    " is missing it was not run: its history grows with every step.",
     "tokens": "The floor is the leanest request for a whole plan: the task, the tools"
-    " with arguments, one sentence. One task of one step is a loss: see below.",
-    "recovery": "Success is judged against the simulated world. `false` counts runs that"
-    " claimed success and were wrong. Hopeless faults cannot be mended by anybody: there"
-    " success is 0 and being truthful is what counts. Held-out kinds were not used for"
-    " tuning. Bare LangGraph has a graph written for each task by hand and no model.",
-    "caf": "Latency and tokens are what a run with the fault took more than the same run"
-    " without it, in simulated seconds (0.2 s a tool call; 0.6 s a request and 20 ms a"
-    " token). The document's figures are from live systems: its success rates include"
+    " with arguments, one sentence. Seconds are simulated: 0.2 a tool call, 0.6 a"
+    " request, 0.02 a token written.",
+    "recovery": "Success is judged against the simulated world. `false` counts runs"
+    " that claimed success and were wrong. Hopeless faults cannot be mended by anybody:"
+    " there success is 0 and being truthful is what counts. Held-out kinds were not"
+    " used for tuning. Bare LangGraph has a graph written for each task by hand and no"
+    " model.",
+    "caf": "Latency and tokens are what a run with the fault took more than the same"
+    " run without it, in simulated seconds (0.2 s a tool call; 0.6 s a request and"
+    " 20 ms a token). The document's figures are from live systems: its success rates include"
     " models that err; here q = 0.",
     "state_size": "Every step returns 1 MB. Outputs are in the store, once.",
     "memory": "Peak resident set of the agent's process in the demo; PostgreSQL is"
@@ -122,7 +124,8 @@ def _tokens(told: Figures) -> str:
 def _paid(each: Figures) -> str:
     if not each["success"]:
         return f"failed ({each['error'][:40] or 'not done'})"
-    return f"{each['tokens']} ({each['of_floor']:.2f} x, {each['calls']} calls)"
+    price = f"{each['calls']} calls, {each['seconds']} s"
+    return f"{each['tokens']} ({each['of_floor']:.2f} x, {price})"
 
 
 def _overhead(told: Figures) -> str:
@@ -224,7 +227,9 @@ def write_page(kept: Figures, drawn: Mapping[str, str]) -> str:
     parts = [HEAD, _machine(kept["machine"]), _summary(figures), _losses(figures)]
     for name, section in SECTIONS.items():
         if name in figures:
-            image = f"\n\n![{TITLES[name]}](images/{drawn[name]})" if name in drawn else ""
+            image = (
+                f"\n\n![{TITLES[name]}](images/{drawn[name]})" if name in drawn else ""
+            )
             body = section(figures[name])
             parts.append(f"## {TITLES[name]}\n\n{NOTES[name]}{image}\n\n{body}")
     parts += [_other(n, f) for n, f in figures.items() if n not in SECTIONS]
@@ -250,9 +255,22 @@ def _summary(figures: Mapping[str, Figures]) -> str:
 
 def _losses(figures: Mapping[str, Figures]) -> str:
     """Name where another agent is better than ours, from the figures."""
-    found = [*_lost_recovery(figures), *_lost_overhead(figures)]
+    lost = (_lost_tokens, _lost_recovery, _lost_overhead)
+    found = [line for each in lost for line in each(figures)]
     lines = "\n".join(f"- {each}" for each in found) or "- none in this run"
     return f"## Where others are better\n\n{lines}"
+
+
+def _lost_tokens(figures: Mapping[str, Figures]) -> list[str]:
+    units = {"tokens": "prompt tokens", "seconds": "simulated seconds"}
+    return [
+        f"chain of {size}, no faults: {name} takes {other[what]} {unit}, "
+        f"mendgraph {row['mendgraph'][what]}"
+        for size, row in figures.get("tokens", {}).get("clean", {}).items()
+        for name, other in row.items()
+        for what, unit in units.items()
+        if other["success"] and other[what] < row["mendgraph"][what]
+    ]
 
 
 def _lost_recovery(figures: Mapping[str, Figures]) -> list[str]:

@@ -45,7 +45,9 @@ def overhead(told: Figures, path: Path) -> None:
     """Draw processor time a step over the number of steps, chains only."""
     figure, axes = _axes("Cost of a no-op step, chain", "steps", "CPU ms a step")
     for keeper, style in (("memory", "-"), ("sqlite", "--")):
-        rows = [c for c in told["cases"] if (c["shape"], c["keeper"]) == ("chain", keeper)]
+        rows = [
+            c for c in told["cases"] if (c["shape"], c["keeper"]) == ("chain", keeper)
+        ]
         for name in ("mendgraph", "create_agent", "langgraph"):
             have = [row for row in rows if name in row]
             steps = [row["steps"] for row in have]

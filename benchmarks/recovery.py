@@ -73,7 +73,7 @@ def share(results: Sequence[Result], what: str) -> float:
 def told_of(results: Sequence[Result]) -> dict[str, Any]:
     """Return the figures of a cell."""
     won = sum(each.success for each in results)
-    figures = {
+    return {
         "runs": len(results),
         "success": round(share(results, "success"), 4),
         "false_success": sum(each.false_success for each in results),
@@ -86,7 +86,6 @@ def told_of(results: Sequence[Result]) -> dict[str, Any]:
         "most_at_hopeless": max(each.at_hopeless for each in results),
         "raised": sum(bool(each.error) for each in results),
     }
-    return figures
 
 
 async def one(name: str, case: Case, q: float) -> Result:

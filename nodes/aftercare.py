@@ -14,6 +14,7 @@ from mendgraph.nodes.sensitivity import loose_dependencies, sensitivity_map
 from mendgraph.nodes.tuning import tune
 from mendgraph.state.channels import MendState
 from mendgraph.state.limits import Spent
+from mendgraph.state.masking import mask
 from mendgraph.state.outcome import TaskStatus
 from mendgraph.state.plan import Plan
 from mendgraph.tools.run import Run
@@ -38,6 +39,10 @@ async def aftercare(
     """Do what the end of a task is the time for; return what there is to say."""
     judge_reflections(state, run)
     judge_alarms(state, run, status)
+    for entry in run.deps.registry:
+        run.library.knowledge.note_schema(
+            entry.name, mask(entry.tool.description), entry.schema
+        )
     notes = await _lifecycle(state, run)
     figures = figures_of(state, run, status)
     await run.library.store.aput(TASKS, run.task_id, figures, index=False)

@@ -20,6 +20,7 @@ from mendgraph.state.schedule import status_of
 from mendgraph.tools.memory.protocol import Query
 from mendgraph.tools.run import Run
 
+
 class Drafted(Record):
     """A plan that may run, or what has to happen first."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mendgraph.nodes.premend import UNMENDED, is_premended
 from mendgraph.nodes.work import Work
+from mendgraph.state.failure import Failure
 from mendgraph.state.lesson import Application, NextAction, Reflection
 from mendgraph.state.masking import mask_value
 from mendgraph.state.outcome import Tier
@@ -21,6 +22,13 @@ MOST_INFLUENCES = 3
 """Changed arguments of one fix that the sensitivity map is told of."""
 REHEARSAL = "rehearsal"
 """Key of `configurable` that marks a run as rehearsed."""
+
+
+def note_failure(run: Run, failure: Failure) -> None:
+    """Count a failure among the known error patterns of its tool (F51)."""
+    tool, facts = failure.facts.tool, failure.facts
+    if tool and run.deps.learn:
+        run.library.knowledge.note_error(tool, failure.signature, facts.message[:300])
 
 
 async def observed(run: Run, tool: str, elapsed_ms: float, *, ok: bool) -> None:

@@ -7,7 +7,7 @@ from mendgraph.nodes.advice import Advice, find_advice
 from mendgraph.nodes.checks import Seen, Verdict, inspect
 from mendgraph.nodes.corrections import Situation, decide
 from mendgraph.nodes.endings import end_done, end_failed, end_waiting
-from mendgraph.nodes.learning import applied, observed
+from mendgraph.nodes.learning import applied, note_failure, observed
 from mendgraph.nodes.premend import as_planned, is_premended
 from mendgraph.nodes.prepare import prepare, upstream_outputs
 from mendgraph.nodes.trails import the_attempt, trail_of
@@ -131,6 +131,7 @@ async def _mend(
     entries = trail_of(work, run, worked=False)
     concluded = await applied(work, run, worked=False)
     await observed(run, work.observation.tool, work.observation.elapsed_ms, ok=False)
+    note_failure(run, failure)
     advice = await _advice(work, run, failure, output)
     situation = await _situation(work, run, trigger, failure, attempt, advice)
     correction = decide(situation)

@@ -31,7 +31,9 @@ async def lessons_for_failure(work: Work, run: Run) -> tuple[Found, ...]:
 
 
 def knowledge_text(run: Run) -> str:
-    """Return what planners are told of the tools: purpose, experience, sensitivity."""
-    described = run.library.knowledge.describe(run.deps.registry.names)
+    """Return what planners are told of tools in use: experience, sensitivity."""
+    knowledge = run.library.knowledge
+    known = [name for name in run.deps.registry.names if knowledge.stats(name).calls]
+    described = knowledge.describe(known)
     decisive = advice(sensitivity_map(run.library.influences.all()))
     return "\n".join(part for part in (decisive, described) if part)

@@ -122,7 +122,8 @@ async def finish_step(
     """End a branch: keep its outcome, wake its dependents, tell who watches.
 
     Returns:
-        The update of the node, with everything the plan loop must learn.
+        The update of the node, with everything the plan loop must learn; trails
+        without an entry are left out, as every channel written is stored apart.
     """
     state = work.state
     spent = Spent.model_validate(state.get("spent") or {}).plus(run.meter)
@@ -137,7 +138,8 @@ async def finish_step(
         work.step.id, Outcome(status=record.status, output_ref=record.output_ref)
     )
     _tell(run, record)
-    return {"steps": {work.step.id: record.plain()}, **trails}
+    added = {name: entries for name, entries in trails.items() if entries}
+    return {"steps": {work.step.id: record.plain()}, **added}
 
 
 TOLD: Mapping[StepStatus, EventKind] = {

@@ -6,7 +6,7 @@ means (acyclic, known tools, bindable inputs) is checked in `algebra` and
 """
 
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
@@ -195,7 +195,7 @@ class Plan(Record):
                 return step
         raise KeyError(step_id)
 
-    @cached_property
+    @property
     def ids(self) -> tuple[str, ...]:
         """Ids of all steps, in plan order."""
         return tuple(step.id for step in self.steps)

@@ -1,7 +1,7 @@
 """Every agent that is compared, behind one call; each adapter is thin."""
 
-from peers.base import Agent, Setup
 from peers.bare import bare_langgraph, null_agent
+from peers.base import Agent, Setup
 from peers.compiler import llm_compiler
 from peers.deep import deep_agent
 from peers.mend import mend_agent

@@ -8,9 +8,10 @@ from typing import Annotated, Any, TypedDict
 
 from langgraph.graph import START, StateGraph
 from langgraph.types import RetryPolicy
-from peers.base import Said, Setup
 from simulated.mind import takes_sources
 from simulated.tasks import Wanted
+
+from peers.base import Said, Setup
 
 
 def _merged(left: dict[str, Any] | None, right: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 
 from langchain_core.tools import BaseTool, render_text_description_and_args
 from langgraph.graph import END, START, StateGraph
+
 from peers.base import Said, Setup
 
 PLAN = (

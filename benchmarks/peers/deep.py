@@ -2,6 +2,7 @@
 
 from deepagents import create_deep_agent
 from langchain.agents.middleware import ToolErrorMiddleware
+
 from peers.base import Said, Setup
 from peers.react import PROMPT, ask
 

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from peers.base import Said, Setup
-
 from mendgraph import Limits, create_mend_agent
+from peers.base import Said, Setup
 
 LIMITS = Limits(steps=1_000, executions=5_000)
 READ = {"effect": "read", "idempotent": True}

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypedDict
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolErrorMiddleware
 from langgraph.graph import END, START, StateGraph
+
 from peers.base import Said, Setup
 from peers.react import PROMPT
 
@@ -23,11 +24,12 @@ PLAN = (
 )
 REPLAN = (
     "{rules}\n\nYour objective was this:\n{input}\n\n"
-    "Your original plan was this:\n{plan}\n\nYou have currently done the follow steps:\n"
-    "{past}\n\nUpdate your plan accordingly. If no more steps are needed and you can"
+    "Your original plan was this:\n{plan}\n\nYou have currently done the follow steps:"
+    "\n{past}\n\nUpdate your plan accordingly. If no more steps are needed and you can"
     " return to the user, then respond with that. Otherwise, fill out the plan. Only"
     " add steps to the plan that still NEED to be done. Do not return previously done"
-    ' steps as part of the plan. Answer as JSON: {{"plan": [...]}} or {{"response": ""}}.'
+    ' steps as part of the plan. Answer as JSON: {{"plan": [...]}} or'
+    ' {{"response": ""}}.'
 )
 RULES = PLAN.replace("come up with", "make")
 TOOLS_ERROR = ToolErrorMiddleware(lambda error, _: f"{type(error).__name__}: {error}")
@@ -59,7 +61,9 @@ def plan_execute_graph(setup: Setup) -> Any:
     async def execute(state: Planned) -> Planned:
         steps, first = state["plan"], state["plan"][0]
         told = "\n".join(f"{i}. {s.lstrip('- ')}" for i, s in enumerate(steps, 1))
-        ask = f"For the following plan:\n{told}\n\nYou are tasked with executing step 1."
+        ask = (
+            f"For the following plan:\n{told}\n\nYou are tasked with executing step 1."
+        )
         result = await step_agent.ainvoke({"messages": [("user", f"{ask}\n{first}")]})
         return {"past": [(first, str(result["messages"][-1].text))]}
 

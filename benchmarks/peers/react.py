@@ -12,8 +12,9 @@ from langchain.agents.middleware import (
     ToolRetryMiddleware,
 )
 from langchain_core.messages import AnyMessage
-from peers.base import Said, Setup
 from simulated.model import tokens_of
+
+from peers.base import Said, Setup
 
 READS = ["fetch", "fetch_mirror", "derive", "derive_mirror", "published"]
 MOST_CALLS = 250
@@ -36,9 +37,7 @@ async def ask(agent: Any, setup: Setup) -> Said:
 
 async def react_default(setup: Setup) -> Said:
     """Carry out a task with create_agent as it comes: a tool's error ends the run."""
-    agent = create_agent(
-        setup.model, tools=setup.world.tools(), system_prompt=PROMPT
-    )
+    agent = create_agent(setup.model, tools=setup.world.tools(), system_prompt=PROMPT)
     return await ask(agent, setup)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
 from simulated.tasks import Task
 
 FILE = Path(__file__).with_name("faults.json")
@@ -108,9 +109,15 @@ RAISED: dict[str, Callable[[], Exception]] = {
     "dns": lambda: socket.gaierror(-3, "Temporary failure in name resolution"),
     "lost_answer": lambda: httpx.ReadTimeout("the read timed out"),
     "form_422": lambda: _status(422, "argument 'form' must be 'v2'"),
-    "form_400": lambda: _status(400, "invalid argument 'form': expected 'v2', got 'v1'"),
-    "http_410": lambda: _status(410, "Gone: this service was shut down, see its mirror"),
-    "http_404": lambda: _status(404, "Not Found: this resource has moved to the mirror"),
+    "form_400": lambda: _status(
+        400, "invalid argument 'form': expected 'v2', got 'v1'"
+    ),
+    "http_410": lambda: _status(
+        410, "Gone: this service was shut down, see its mirror"
+    ),
+    "http_404": lambda: _status(
+        404, "Not Found: this resource has moved to the mirror"
+    ),
     "no_table": _no_table,
     "gone_derive": lambda: _status(410, "Gone: this service was shut down"),
     "shut": lambda: _status(410, "Gone: the whole service was shut down for good"),
@@ -119,6 +126,12 @@ RAISED: dict[str, Callable[[], Exception]] = {
 }
 """Kind → the exception a real client would raise."""
 
+
+def raised(kind: Kind) -> Exception:
+    """Return a fresh exception of a kind."""
+    return RAISED[kind.name]()
+
+
 DAMAGED: dict[str, Callable[[Answer], Answer]] = {
     "empty": lambda told: {**told, "rows": [], "row_count": 0, "value": None},
     "truncated": lambda told: {**told, "rows": told["rows"][:1]},
@@ -126,7 +139,11 @@ DAMAGED: dict[str, Callable[[Answer], Answer]] = {
     "stale": lambda told: {**told, "as_of": "2025-11-30", "value": "v0000stale"},
     "null_value": lambda told: {**told, "value": None},
     "error_body": lambda _: {"error": "upstream did not answer, try again"},
-    "stale_forever": lambda told: {**told, "as_of": "2025-11-30", "value": "v0000stale"},
+    "stale_forever": lambda told: {
+        **told,
+        "as_of": "2025-11-30",
+        "value": "v0000stale",
+    },
     "empty_forever": lambda told: {**told, "rows": [], "row_count": 0, "value": None},
 }
 """Kind → what it makes of a good answer."""

@@ -94,7 +94,7 @@ def read(text: str) -> Any:
 
 
 def flaw(step: Wanted, answer: Any) -> str | None:
-    """Return what is wrong with an answer, by what the task said; None if it is good."""
+    """Return what is wrong with an answer by what the task said; None: it is good."""
     if not isinstance(answer, dict):
         return f"no answer: {str(answer)[:80]}"
     if answer.get("error"):
@@ -103,8 +103,10 @@ def flaw(step: Wanted, answer: Any) -> str | None:
         return None if answer.get("found") else "it was not published"
     if answer.get("value") is None:
         return "there is no value"
-    if step.tool == "publish":
-        return None
+    return None if step.tool == "publish" else _bad_rows(answer)
+
+
+def _bad_rows(answer: dict[str, Any]) -> str | None:
     rows = answer.get("rows")
     if not isinstance(rows, list) or len(rows) != answer.get("row_count") or not rows:
         return "rows are missing"
@@ -134,21 +136,28 @@ class Mind:
         number = len(tries) + 1
         if not tries:
             return self._call(step, step.tool, sources, number)
-        last = tries[-1]
         if number > MOST_TRIES:
             return Move("give_up", why=f"{MOST_TRIES} calls were in vain")
-        answer = read(last.text)
-        if last.tool == "published" and step.tool == "publish":
+        answer = read(tries[-1].text)
+        if tries[-1].tool == "published" and step.tool == "publish":
             return self._looked(step, sources, tries, answer)
-        failed = not isinstance(answer, dict)
-        if failed:
-            return self._after_error(step, sources, tries, last.text)
+        if not isinstance(answer, dict):
+            return self.after_error(step, sources, tries, tries[-1].text)
+        return self._judged(step, sources, tries, answer)
+
+    def _judged(
+        self,
+        step: Wanted,
+        sources: Sequence[Any],
+        tries: Sequence[Try],
+        answer: dict[str, Any],
+    ) -> Move:
         problem = flaw(step, answer)
         if problem is None:
             return Move("done", value=str(answer.get("value", answer.get("found"))))
         if self.overlooks(step, len(tries)):
             return Move("done", value=str(answer.get("value")), why="overlooked")
-        return self._again(step, sources, tries, problem, fresh=True)
+        return self.again(step, sources, tries, problem, fresh=True)
 
     def _call(
         self, step: Wanted, tool: str, sources: Sequence[Any], number: int, **more: Any
@@ -163,29 +172,40 @@ class Mind:
             return Move("done", value="published")
         return self._call(step, "publish", sources, len(tries) + 1)
 
-    def _after_error(
+    def after_error(
         self, step: Wanted, sources: Sequence[Any], tries: Sequence[Try], text: str
     ) -> Move:
-        number, last = len(tries) + 1, tries[-1]
+        """Return what the model does about an error's text."""
+        last = tries[-1]
         if self.overlooks(step, len(tries)):
             return Move("call", tool=last.tool, args=last.args, why="the same again")
-        if OWN_KEY.search(text) and number <= 2 * PATIENCE:
-            return self._call(step, last.tool, sources, number)
-        if found := ARGUMENT.search(text):
-            name, value = [each for each in found.groups() if each][:2]
-            known = {k: v for k, v in last.args.items() if k not in {"key", "sources"}}
-            if known.get(name) != value and number <= 2 * PATIENCE:
-                more = {**known, name: value}
-                return self._call(step, last.tool, sources, number, **more)
+        if mended := self._other_arguments(step, sources, tries, text):
+            return mended
         if HOPELESS.search(text):
             return Move("give_up", why=text[:160])
-        if TRANSIENT.search(text):
-            if step.tool == "publish":
-                return Move("call", tool="published", args={"key": step.key})
-            return self._again(step, sources, tries, text)
-        return self._switch(step, sources, tries, text)
+        if not TRANSIENT.search(text):
+            return self._switch(step, sources, tries, text)
+        if step.tool == "publish":
+            return Move("call", tool="published", args={"key": step.key})
+        return self.again(step, sources, tries, text)
 
-    def _again(
+    def _other_arguments(
+        self, step: Wanted, sources: Sequence[Any], tries: Sequence[Try], text: str
+    ) -> Move | None:
+        """Return a call with what the text says is wrong put right."""
+        number, last = len(tries) + 1, tries[-1]
+        found = ARGUMENT.search(text)
+        if number > 2 * PATIENCE:
+            return None
+        if OWN_KEY.search(text):
+            return self._call(step, last.tool, sources, number)
+        name, value = [each for each in found.groups() if each] if found else ("", "")
+        known = {k: v for k, v in last.args.items() if k not in {"key", "sources"}}
+        if not name or known.get(name) == value:
+            return None
+        return self._call(step, last.tool, sources, number, **{**known, name: value})
+
+    def again(
         self,
         step: Wanted,
         sources: Sequence[Any],
@@ -193,6 +213,7 @@ class Mind:
         why: str,
         **more: Any,
     ) -> Move:
+        """Return the same call, as long as the model is patient; else the mirror."""
         tool = tries[-1].tool
         same = sum(1 for each in tries if each.tool == tool)
         if same >= PATIENCE or step.tool == "published":

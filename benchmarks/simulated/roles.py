@@ -132,18 +132,16 @@ def move_of(mind: Mind, shown: Shown) -> Move:
     """Return what the model would do about a failed step."""
     sources = shown.args.get("sources") or []
     if shown.implicit and shown.step.tool != "published":
-        return mind._again(shown.step, sources, shown.tries, shown.error, fresh=True)  # noqa: SLF001  one module's two halves
+        return mind.again(shown.step, sources, shown.tries, shown.error, fresh=True)
     if shown.step.tool == "published":
         return Move("call", tool="publish", why="reading back found nothing")
-    return mind._after_error(shown.step, sources, shown.tries, shown.error)  # noqa: SLF001  as above
+    return mind.after_error(shown.step, sources, shown.tries, shown.error)
 
 
 def changes_of(shown: Shown, move: Move) -> dict[str, Any]:
     """Return the arguments that a move changes."""
     given = move.args or {}
-    return {
-        k: v for k, v in given.items() if k != "sources" and shown.args.get(k) != v
-    }
+    return {k: v for k, v in given.items() if k != "sources" and shown.args.get(k) != v}
 
 
 def patch_answer(prompt: str, luck: Luck) -> dict[str, Any]:
@@ -280,5 +278,3 @@ ROLES: dict[str, Callable[[str, Luck], dict[str, Any]]] = {
     "signal": signal_answer,
 }
 """Role named in the system prompt → how it is answered."""
-
-

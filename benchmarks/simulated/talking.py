@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+
 from simulated.mind import Luck, Mind, Move, Try, flaw, read, wanted_in
 from simulated.tasks import Wanted
 
 RESULT = re.compile(r"^result (s\d+) = (.+)$", re.MULTILINE)
-XML_CALL = re.compile(r'<tool_call id="(s\d+)-\d+" name="(\w+)">(.*?)</tool_call>', re.S)
-XML_TOOL = re.compile(r'<message type="tool"[^>]*>(.*?)</message>', re.S)
+XML_CALL = re.compile(
+    r'<tool_call id="(s\d+)-\d+" name="(\w+)">(.*?)</tool_call>', re.DOTALL
+)
+XML_TOOL = re.compile(r'<message type="tool"[^>]*>(.*?)</message>', re.DOTALL)
 GIVEN = re.compile(r"^.*- (s\d+): (\w+) key=(\S+) given (\[.*\])$", re.MULTILINE)
 """One step of a plan with the values it reads written out."""
 REDO_LIMIT = 3

@@ -1,11 +1,12 @@
-"""The world the tools act on: it answers, fails by schedule, and counts what happened."""
+"""The world the tools act on: it answers, fails by schedule and counts it all."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
-from simulated.faults import DAMAGED, RAISED, Kind, Schedule
+
+from simulated.faults import DAMAGED, Kind, Schedule, raised
 from simulated.tasks import AS_OF, ROWS, Task, Wanted, value_of
 
 TOOL_S = 0.2
@@ -30,6 +31,7 @@ class Clock:
         self.now = 1_770_000_000.0
 
     def __call__(self) -> float:
+        """Return the seconds since the epoch."""
         return self.now
 
     async def sleep(self, seconds: float) -> None:
@@ -98,10 +100,10 @@ class World:
         if fault and fault.name == "no_op":
             return told
         if fault and fault.name != "lost_answer":
-            raise RAISED[fault.name]()
+            raise raised(fault)
         self.effects.append(key)
         if fault:
-            raise RAISED[fault.name]()
+            raise raised(fault)
         return told
 
     async def published(self, key: str) -> dict[str, Any]:
@@ -126,7 +128,7 @@ class World:
         if fault is None:
             return told
         if fault.surface == "explicit":
-            raise RAISED[fault.name]()
+            raise raised(fault)
         return DAMAGED[fault.name](told)
 
     def _step(self, tool: str, key: str) -> Wanted:

@@ -9,14 +9,8 @@ import sqlite3
 import subprocess
 import urllib.error
 
-import grpc
 import httpx
-import openai
-import psycopg
 import pytest
-import requests
-from mcp.shared.exceptions import McpError
-from mcp.types import ErrorData
 
 from mendgraph.state.failure import Layer
 from mendgraph.tools.facts import gather
@@ -61,6 +55,8 @@ def test_an_httpx_error_gives_status_headers_and_body():
 
 def test_an_openai_error_gives_type_and_code():
     """The parsed body of the SDK is read, and the layer is the model's."""
+    import openai
+
     body = {"message": "no money", "type": "insufficient_quota", "code": None}
     response = httpx.Response(429, request=REQUEST, json={"error": body})
     error = openai.RateLimitError("no money", response=response, body=body)
@@ -71,6 +67,8 @@ def test_an_openai_error_gives_type_and_code():
 
 def test_the_cause_speaks_too():
     """A wrapper that says nothing is completed by what caused it."""
+    import openai
+
     wrapper = openai.APIConnectionError(request=REQUEST)
     wrapper.__cause__ = httpx.ConnectError("[Errno 111] Connection refused")
     facts = gather(wrapper)
@@ -89,6 +87,8 @@ def test_a_group_shows_its_members():
 
 def test_requests_and_urllib_give_the_status():
     """Both keep the status under other names."""
+    import requests
+
     response = requests.Response()
     response.status_code = 404
     headers = {"Retry-After": "9"}
@@ -100,6 +100,8 @@ def test_requests_and_urllib_give_the_status():
 
 def test_postgres_errors_give_their_state():
     """SQLSTATE comes from the attribute, not from the words."""
+    import psycopg
+
     assert gather(psycopg.errors.UniqueViolation("x")).sqlstate == "23505"
     older = stand_in("psycopg2.errors", "DeadlockDetected", "x", pgcode="40P01")
     assert gather(older).sqlstate == "40P01"
@@ -132,6 +134,9 @@ def test_a_child_process_gives_code_and_command():
 
 def test_smtp_mcp_and_aws_give_their_codes():
     """Each protocol's own code is kept with its family."""
+    from mcp.shared.exceptions import McpError
+    from mcp.types import ErrorData
+
     smtp = gather(smtplib.SMTPAuthenticationError(535, b"5.7.8 no"))
     mcp = gather(McpError(ErrorData(code=-32001, message="Request timed out")))
     aws = gather(
@@ -153,6 +158,7 @@ def test_smtp_mcp_and_aws_give_their_codes():
 
 def test_a_grpc_error_is_asked_for_its_code_and_details():
     """GRPC hides both behind methods."""
+    import grpc
 
     class Unavailable(grpc.RpcError):
         def code(self):

@@ -3,7 +3,6 @@ import asyncio
 import httpx
 import pytest
 from langgraph.errors import GraphInterrupt
-from openai import LengthFinishReasonError
 from pydantic import BaseModel
 
 from mendgraph.state.failure import Layer
@@ -121,6 +120,8 @@ def test_overflow_has_its_numbers():
 
 def test_length_error_of_the_sdk_is_truncation():
     """The SDK's parse helper raises without a status; it is truncation all the same."""
+    from openai import LengthFinishReasonError
+
     error = LengthFinishReasonError.__new__(LengthFinishReasonError)
     Exception.__init__(error, "Could not parse response content as the length limit")
     assert type(translate(error, model="m", now=0.0)) is ModelTruncated

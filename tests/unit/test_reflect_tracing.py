@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
 
 from mendgraph import create_mend_agent
 from mendgraph.nodes.suspicion import Fed, suspicions
@@ -52,11 +53,11 @@ def fed(value, **more):
         ("Traceback (most recent call last): boom", "x", "error as its result"),
         ([{"a": 1}, {"a": 2}], "no such column: price", "without 'price'"),
         ([{"a": None}, {"a": None}, {"a": 1}], "x", "null in 67%"),
-        ("/tmp/gone.csv", "no such file: '/tmp/gone.csv'", "error quotes"),
+        ("data/gone.csv", "no such file: 'data/gone.csv'", "error quotes"),
     ],
 )
 def test_a_value_that_explains_the_error_is_suspicious(value, message, told):
-    """Nulls, empties, fences, broken text and the word in the error speak against it."""
+    """Nulls, empties, fences, broken text, the word in the error speak against it."""
     found = suspicions(fed(value), failure(message))
     assert told in found[0].what
     assert found[0].step_id == "a"
@@ -78,7 +79,7 @@ def test_an_environment_fault_blames_upstream_only_for_what_is_plainly_wrong():
 
 def generate(topic: str) -> dict:
     """Write a statement."""
-    return {"sql": f"SELECT when FROM {topic}"}
+    return {"sql": f"SELECT when FROM {topic}"}  # noqa: S608  nothing is run
 
 
 def polish(sql: str) -> dict:
@@ -124,9 +125,7 @@ def state_of(agent, plan, config=None):
 
 
 def test_the_record_names_the_upstream_step_without_a_model():
-    """The rules' own reflection names step and evidence; the cause stays unconfirmed."""
-    from langgraph.checkpoint.memory import InMemorySaver
-
+    """The rules' own reflection names step and evidence; no cause is confirmed."""
     agent = create_mend_agent(
         None,
         tools=[generate, polish, run_sql],
@@ -161,8 +160,6 @@ def test_a_bad_text_is_followed_to_where_it_first_appears():
         plan["steps"], ("fenced", "passed_on", "refuse"), strict=True
     ):
         step["tool"] = tool
-    from langgraph.checkpoint.memory import InMemorySaver
-
     agent = create_mend_agent(
         None,
         tools=[fenced, passed_on, refuse],
@@ -176,7 +173,7 @@ def test_a_bad_text_is_followed_to_where_it_first_appears():
 
 
 def test_the_model_is_shown_the_chain_and_the_suspicion():
-    """What fed the step, what it passed and what speaks against it stand in the prompt."""
+    """What fed the step, what it passed, what speaks against it: all in the prompt."""
     seen = []
 
     def script(messages):
