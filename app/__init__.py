@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mendgraph.graph.build import create_mend_agent
-    from mendgraph.graph.rollback import rollback
+    from mendgraph.graph.compensation import acompensate, compensate
+    from mendgraph.graph.rollback import arollback, plan_rollback, rollback
     from mendgraph.graph.signalling import asignal, signal
     from mendgraph.state.algebra import PlanError
     from mendgraph.state.interrupts import AnswerError
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 HOMES = {
     "create_mend_agent": "mendgraph.graph.build",
+    "compensate": "mendgraph.graph.compensation",
+    "acompensate": "mendgraph.graph.compensation",
     "rollback": "mendgraph.graph.rollback",
+    "arollback": "mendgraph.graph.rollback",
+    "plan_rollback": "mendgraph.graph.rollback",
     "signal": "mendgraph.graph.signalling",
     "asignal": "mendgraph.graph.signalling",
     "PlanError": "mendgraph.state.algebra",
@@ -64,8 +69,12 @@ __all__ = [
     "ThreadError",
     "ToolPolicy",
     "UnknownTool",
+    "acompensate",
+    "arollback",
     "asignal",
+    "compensate",
     "create_mend_agent",
+    "plan_rollback",
     "rollback",
     "signal",
 ]

@@ -28,8 +28,8 @@ NOTES: Mapping[str, str] = {
     " model.",
     "caf": "Latency and tokens are what a run with the fault took more than the same"
     " run without it, in simulated seconds (0.2 s a tool call; 0.6 s a request and"
-    " 20 ms a token). The document's figures are from live systems: its success rates include"
-    " models that err; here q = 0.",
+    " 20 ms a token). The document's figures are from live systems: its success rates"
+    " include models that err; here q = 0.",
     "state_size": "Every step returns 1 MB. Outputs are in the store, once.",
     "memory": "Peak resident set of the agent's process in the demo; PostgreSQL is"
     " another process.",

@@ -1,4 +1,4 @@
-"""From a state to the planner's brief, and from its draft to what the plan loop needs."""
+"""From a state to the planner's brief, from its draft to what the plan loop needs."""
 
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,13 +1,14 @@
-"""finish: say truthfully what is done, what is not and why, and close the task (F47)."""
+"""finish: say truthfully what is done, what is not and why; close the task (F47)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from mendgraph.nodes.economy import caf
+from mendgraph.nodes.economy import CAF_WARNING, caf
 from mendgraph.nodes.remembering import close_task
 from mendgraph.state.channels import MendState
+from mendgraph.state.effect import IN_DOUBT, EffectStatus
 from mendgraph.state.events import EventKind
 from mendgraph.state.limits import Spent
 from mendgraph.state.outcome import StepStatus, TaskStatus
@@ -15,8 +16,8 @@ from mendgraph.state.plan import Plan
 from mendgraph.state.schedule import status_of
 from mendgraph.tools.run import Run
 
-CAF_WARNING = 2.0
-"""Extra model calls per correction above which something is systematically wrong."""
+NOT_ENDED = IN_DOUBT | {EffectStatus.PENDING, EffectStatus.COMPENSATING}
+"""Ledger statuses a person must know of."""
 
 
 async def finish(state: MendState, run: Run) -> dict[str, Any]:
@@ -26,8 +27,10 @@ async def finish(state: MendState, run: Run) -> dict[str, Any]:
     pending = state.get("pending") or {}
     undone = _undone(plan, records, pending)
     status = _status(plan, records, undone, pending)
+    doubts = await _open_effects(run)
     answer = _answer(plan, records, undone, status, pending)
-    report = _report(state, run, plan, undone, pending)
+    answer = "\n".join([answer, *map(_doubt, doubts)])
+    report = _report(state, run, plan, undone, pending) | {"open_effects": doubts}
     notes = await close_task(state, run, status)
     run.emit(EventKind.TASK_FINISHED, answer[:300], status=status.value)
     return {
@@ -38,6 +41,30 @@ async def finish(state: MendState, run: Run) -> dict[str, Any]:
         "pending": None,
         "notes": notes,
     }
+
+
+async def _open_effects(run: Run) -> list[dict[str, Any]]:
+    """Return the task's effects whose end is not known."""
+    entries = await run.library.ledger.of_thread(run.ledger_id)
+    return [
+        {
+            "step_id": entry.step_id,
+            "tool": entry.tool,
+            "status": entry.status.value,
+            "arguments": entry.arguments,
+            "note": entry.note,
+        }
+        for entry in entries
+        if entry.status in NOT_ENDED
+    ]
+
+
+def _doubt(effect: Mapping[str, Any]) -> str:
+    told = f" ({effect['note']})" if effect["note"] else ""
+    return (
+        f"Not known to have ended: {effect['tool']} of step {effect['step_id']} is "
+        f"{effect['status']}{told}; look it up before doing it again."
+    )
 
 
 def _plan(state: MendState) -> Plan:

@@ -1,4 +1,4 @@
-"""Asking the model for other arguments (tier 2), or for a call out of a fallback's words."""
+"""Asking the model for other arguments, or a call out of a fallback's words."""
 
 from collections.abc import Mapping
 from typing import Any

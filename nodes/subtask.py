@@ -1,8 +1,9 @@
 """A step that is a task of its own: the same graph with less of everything (F09).
 
-It gets a subset of the tools, a slice of every remaining budget, its parent's rules and
-one level less of depth. Its slice is set aside on the parent's board until it has ended,
-a wait for a person included, so the parent's totals hold whatever its children do.
+It gets a subset of the tools, a slice of every remaining budget, its parent's rules
+and one level less of depth. Its slice is set aside on the parent's board until it has
+ended, a wait for a person included, so the parent's totals hold whatever its children
+do.
 """
 
 import asyncio

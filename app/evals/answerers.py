@@ -17,6 +17,8 @@ from mendgraph.tools.doubles.scripted import Line, ScriptedModel
 from mendgraph.tools.models.errors import ModelError
 from mendgraph.tools.models.reasoner import Reasoner
 
+SYSTEM = "Answer in one word or number."
+
 
 class Choice(BaseModel):
     """The answer to a question."""
@@ -67,15 +69,16 @@ class DoubleAsker:
         """Return the double's answer and what it cost."""
         self._task, self._effort, self._refused = task, effort, refused
         began = self.now
-        told = f"{task.question}\nNot this answer: {refused}" if refused else ""
-        prompt = [("system", "Answer in one word or number."), ("user", told or task.question)]
+        hint = f"\nNot this answer: {refused}" if refused else ""
+        prompt = [("system", SYSTEM), ("user", f"{task.question}{hint}")]
         try:
             answer = await self._reasoner.ask("answer", prompt, Choice)
         except ModelError as error:
             spent, said = error.usage, None
         else:
             spent, said = answer.usage, answer.value.answer.strip().lower()
-        return Said(said, self.now - began, spent.prompt_tokens, spent.completion_tokens)
+        read, wrote = spent.prompt_tokens, spent.completion_tokens
+        return Said(said, self.now - began, read, wrote)
 
     async def _sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -90,7 +93,8 @@ class DoubleAsker:
         self.now += 0.4 + wrote / habits.tokens_a_second
         read = sum(len(str(message.text)) for message in messages) // 4
         usage = {"input_tokens": read, "output_tokens": wrote}
-        return Line(text=Choice(answer=self._said(task, high=high)).model_dump_json(), usage=usage)
+        said = Choice(answer=self._said(task, high=high))
+        return Line(text=said.model_dump_json(), usage=usage)
 
     def _said(self, task: Task, *, high: bool) -> str:
         """Return the right answer, or a mistake as often as the habits say."""

@@ -141,7 +141,8 @@ async def _one(
     answer = await WAYS[way](task, asker, tally)
     read = sum(said.prompt_tokens for said in tally.said)
     wrote = sum(said.completion_tokens for said in tally.said)
-    cost = read * prices["prompt_per_million"] + wrote * prices["completion_per_million"]
+    cost = read * prices["prompt_per_million"]
+    cost += wrote * prices["completion_per_million"]
     calls = len(tally.said)
     return Trial(
         answer == task.answer, answer is None, tally.seconds, calls, cost / 1e6
@@ -164,7 +165,7 @@ def _figures(made: Sequence[Trial]) -> dict[str, float | None]:
 def _worth(
     made: Sequence[Trial], single: Sequence[Trial], loss: float
 ) -> dict[str, Any]:
-    """Return errors avoided × loss against the extra cost, per 100 tasks."""
+    """Return errors avoided, times the loss, against the extra cost, per 100 tasks."""
     scale = 100 / len(made)
     avoided = (sum(t.right for t in made) - sum(t.right for t in single)) * scale
     extra = (sum(t.cost for t in made) - sum(t.cost for t in single)) * scale

@@ -1,4 +1,4 @@
-"""The notebooks run, say what they said when they were committed, and name no machine."""
+"""The notebooks run, say what was committed, and name no machine."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,9 @@ from nbclient import NotebookClient
 
 ROOM = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(path.name for path in ROOM.glob("*.ipynb"))
-MACHINE = re.compile(r"/(?:root|home|work|tmp|Users|usr|var)/|0x[0-9a-f]{8,}|https?://\S")
+MACHINE = re.compile(
+    r"/(?:root|home|work|tmp|Users|usr|var)/|0x[0-9a-f]{8,}|https?://\S"
+)
 
 
 def read(name):

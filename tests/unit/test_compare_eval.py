@@ -26,7 +26,7 @@ class Answers:
 
     async def ask(self, task, *, effort="low", refused=""):
         self.asked.append((effort, refused))
-        return Said(next(self.answers), seconds=2.0, prompt_tokens=1, completion_tokens=1)
+        return Said(next(self.answers), 2.0, prompt_tokens=1, completion_tokens=1)
 
 
 def go(way, *answers):
@@ -69,8 +69,8 @@ def test_beam_search_expands_the_best_and_counts_every_call():
 
 def test_worth_is_errors_avoided_times_loss_minus_the_extra_cost():
     """Per 100 tasks, and from which loss on it pays."""
-    single = [Trial(n < 5, False, 1.0, 1, 0.1) for n in range(10)]
-    better = [Trial(n < 7, False, 1.0, 3, 0.3) for n in range(10)]
+    single = [Trial(n < 5, n < 0, 1.0, 1, 0.1) for n in range(10)]
+    better = [Trial(n < 7, n < 0, 1.0, 3, 0.3) for n in range(10)]
     worth = _worth(better, single, loss=0.5)
     assert worth == {
         "errors_avoided": 20.0,

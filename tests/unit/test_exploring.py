@@ -162,9 +162,7 @@ def test_wrong_arguments_are_said_and_not_called():
 def test_the_next_model_answers_when_the_first_is_down():
     """Fallback models serve exploring steps too, and both calls are counted."""
     spare = ScriptedModel(script=[says("it is me")], model_name="spare-double")
-    agent, _ = agent_of(
-        lambda _: ModelUnavailable("down"), fallback_models=[spare]
-    )
+    agent, _ = agent_of(lambda _: ModelUnavailable("down"), fallback_models=[spare])
     result = run(agent, step())
     assert result["status"] == "done"
     assert result["report"]["model_calls"] == 2

@@ -53,9 +53,7 @@ def run(agent, given, how="invoke"):
 
 
 def steps(*numbers):
-    listed = [
-        {"id": f"s{n}", "tool": "pick", "inputs": {"number": n}} for n in numbers
-    ]
+    listed = [{"id": f"s{n}", "tool": "pick", "inputs": {"number": n}} for n in numbers]
     return {"task": "pick", "plan": {"steps": listed}}
 
 

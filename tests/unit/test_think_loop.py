@@ -1,88 +1,23 @@
-"""Planning by a model through the public API: asked, checked, mended, paused, resumed."""
+"""Planning by a model through the public API: asked, checked, mended."""
 
 import asyncio
+import runpy
+from pathlib import Path
 
-import pytest
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
-
-from mendgraph import Limits, ToolPolicy, create_mend_agent
+from mendgraph import Limits, ToolPolicy
 from mendgraph.state.lesson import Found, Lesson
-from mendgraph.tools.doubles.by_role import ByRole
-from mendgraph.tools.doubles.scripted import Line, ScriptedModel
-from mendgraph.tools.models.errors import ModelOutOfMoney, ModelUnavailable
 from mendgraph.tools.vault import Vault
 
-CONFIG = {"configurable": {"thread_id": "t"}}
-HOWS = pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-
-
-def look_up(order: int) -> dict:
-    """Look an order up."""
-    return {"order": order, "total": 40}
-
-
-def pay(order: int, amount: int) -> dict:
-    """Pay an order back."""
-    return {"paid": amount}
-
-
-LOOK = {"id": "look", "tool": "look_up", "inputs": {"order": 7}, "risk": "low"}
-PAY = {
-    "id": "pay",
-    "tool": "pay",
-    "inputs": {"order": 7, "amount": "{{ look.total }}"},
-    "depends_on": ["look"],
-    "risk": "low",
-}
-
-
-def planned(*steps, **fields):
-    return {"goal": "g", "rationale": "r", "steps": list(steps), **fields}
-
-
-async def no_sleep(_seconds):
-    return None
-
-
-class Desk:
-    """An agent whose model answers by role."""
-
-    def __init__(self, script, *, saver=True, fallback_models=(), **options):
-        self.said = ByRole(script)
-        self.model = ScriptedModel(script=self.said)
-        self.store = InMemoryStore()
-        self.agent = create_mend_agent(
-            self.model,
-            fallback_models=fallback_models,
-            tools=[look_up, pay],
-            assume="read",
-            checkpointer=InMemorySaver() if saver else None,
-            store=self.store,
-            sleep=no_sleep,
-            seeded=False,
-            **options,
-        )
-
-    def run(self, given, how="invoke"):
-        if how == "invoke":
-            return self.agent.invoke(given, CONFIG)
-        return asyncio.run(self.agent.ainvoke(given, CONFIG))
-
-    def answer(self, result, kind, message=None, how="invoke"):
-        asked = result["__interrupt__"][0]
-        decision = {"type": kind, **({"message": message} if message else {})}
-        resume = {asked.id: {"decisions": [decision]}}
-        return self.run(Command(resume=resume), how)
-
-    def told(self, number):
-        return "\n".join(str(m.text) for m in self.model.prompts[number])
-
-
-def question(result):
-    value = result["__interrupt__"][0].value
-    return value["metadata"]["kind"], value["action_requests"][0]["description"]
+KIT = runpy.run_path(str(Path(__file__).parents[1] / "services" / "planning_desk.py"))
+CONFIG = KIT["CONFIG"]
+HOWS = KIT["HOWS"]
+look_up = KIT["look_up"]
+pay = KIT["pay"]
+LOOK = KIT["LOOK"]
+PAY = KIT["PAY"]
+planned = KIT["planned"]
+Desk = KIT["Desk"]
+question = KIT["question"]
 
 
 @HOWS
@@ -237,8 +172,15 @@ def test_a_risky_task_gets_candidates_and_a_critique(how):
             {"index": 2, "feasibility": 0.4, "robustness": 0.4, "fit": 0.4},
         ]
     }
-    other = planned({**LOOK, "id": "l2"}, {**HIGH, "id": "p2", "depends_on": ["l2"],
-                    "inputs": {"order": 7, "amount": "{{ l2.total + 0 }}"}})
+    other = planned(
+        {**LOOK, "id": "l2"},
+        {
+            **HIGH,
+            "id": "p2",
+            "depends_on": ["l2"],
+            "inputs": {"order": 7, "amount": "{{ l2.total + 0 }}"},
+        },
+    )
     script = {
         "plan": [
             planned(LOOK, HIGH),
@@ -257,114 +199,6 @@ def test_a_risky_task_gets_candidates_and_a_critique(how):
     kept = asyncio.run(vault.reasoning())
     candidates = [v for v in kept.values() if v["role"] == "candidates"]
     assert len(candidates[0]["candidates"]) == 3
-
-
-OUT_OF_MONEY = ModelOutOfMoney("Insufficient Balance")
-DOWN = ModelUnavailable("503 everywhere")
-CUT = Line(text='{"goal": "g", "steps": [', finish_reason="length")
-
-BROKEN = {
-    "out of money": lambda: OUT_OF_MONEY,
-    "unavailable": lambda: DOWN,
-    "truncated": lambda: CUT,
-    "invalid for ever": lambda: "this is no JSON",
-}
-
-
-@HOWS
-@pytest.mark.parametrize("fault", BROKEN)
-def test_a_model_that_does_not_answer_pauses_the_run(how, fault):
-    """The pause says why; approve asks the model again and the run goes on (F68)."""
-    mended = []
-
-    def plan(_messages):
-        return planned(LOOK) if mended else BROKEN[fault]()
-
-    desk = Desk({"plan": plan})
-    result = desk.run({"task": "look order 7 up"}, how)
-    kind, text = question(result)
-    assert kind == "model_unavailable"
-    assert "try again" in text
-    mended.append(True)
-    result = desk.answer(result, "approve", how=how)
-    assert result["status"] == "done"
-    assert result["report"]["clarifications"] == 0
-    assert "No model answers" not in desk.told(-1)
-
-
-@pytest.mark.parametrize("fault", BROKEN)
-def test_without_a_checkpointer_a_dead_model_ends_the_task_truthfully(fault):
-    """Nobody can be asked, so the task fails and says why."""
-    result = Desk({"plan": lambda _: BROKEN[fault]()}, saver=False).run({"task": "t"})
-    assert result["status"] == "failed"
-    assert "model" in result["answer"]
-    assert result["report"]["executions"] == 0
-
-
-def test_a_pause_that_is_rejected_ends_the_task():
-    """Reject stops; nothing ran and it is said."""
-    desk = Desk({"plan": lambda _: OUT_OF_MONEY})
-    result = desk.answer(desk.run({"task": "t"}), "reject")
-    assert result["status"] == "cancelled"
-    assert "Insufficient Balance" in result["answer"]
-
-
-def test_the_same_task_given_again_after_a_pause_is_planned():
-    """A thread that waits for its model begins again when it gets its task again."""
-    mended = []
-    desk = Desk({"plan": lambda _: planned(LOOK) if mended else OUT_OF_MONEY})
-    desk.run({"task": "look order 7 up"})
-    mended.append(True)
-    assert desk.run({"task": "look order 7 up"})["status"] == "done"
-
-
-def test_a_pause_may_come_again():
-    """Approve while the model is still down asks once more."""
-    desk = Desk({"plan": lambda _: OUT_OF_MONEY})
-    result = desk.answer(desk.run({"task": "t"}), "approve")
-    assert question(result)[0] == "model_unavailable"
-
-
-@HOWS
-def test_the_next_model_answers_when_the_first_does_not(how):
-    """Fallback models are asked in order, and the reasons are counted as calls."""
-    second = ScriptedModel(script=[planned(LOOK)], model_name="second-double")
-    desk = Desk({"plan": lambda _: OUT_OF_MONEY}, fallback_models=[second])
-    result = desk.run({"task": "t"}, how)
-    assert result["status"] == "done"
-    assert len(second.prompts) == 1
-    assert result["report"]["model_calls"] == 2
-
-
-def test_reasoning_is_kept_apart_and_never_shown_again():
-    """The vault finds it by plan version and role; no later prompt holds it (F10)."""
-    secret = "I wonder about the kettle"
-    wrong = planned({**LOOK, "tool": "rm_rf"})
-    import json
-
-    lines = [
-        Line(text=json.dumps(wrong), reasoning=secret),
-        Line(text=json.dumps(planned(LOOK)), reasoning=f"{secret} again"),
-    ]
-    desk = Desk({"plan": lines})
-    result = desk.run({"task": "t"})
-    assert result["status"] == "done"
-    assert all(secret not in desk.told(number) for number in range(2))
-    kept = asyncio.run(Vault(desk.store, "t").reasoning())
-    found = {key: value for key, value in kept.items() if value["role"] == "plan"}
-    assert {value["label"] for value in found.values()} == {"v1:plan"}
-    plan = desk.agent.get_state(CONFIG).values["plan"]
-    assert found[plan["rationale_ref"]]["reasoning"] == f"{secret} again"
-    assert secret not in str(desk.agent.get_state(CONFIG).values)
-
-
-def test_a_spent_model_budget_ends_the_task_without_a_pause():
-    """No room for a call is a cap, not an outage: no person can top it up here."""
-    desk = Desk({"plan": [planned(LOOK)]}, limits=Limits(model_calls=0))
-    result = desk.run({"task": "t"})
-    assert "__interrupt__" not in result
-    assert result["status"] == "failed"
-    assert "model_calls exhausted (0 of 0)" in result["answer"]
 
 
 def test_a_message_of_a_person_is_the_task():

@@ -53,9 +53,8 @@ def test_a_tools_lone_surrogate_ends_no_step():
         return raw if kind == "raw" else '{"text": "a\\ud83d"}'
 
     agent = create_mend_agent(None, tools=[odd], assume="read", seeded=False)
-    steps = [
-        {"id": kind, "tool": "odd", "inputs": {"kind": kind}} for kind in ("raw", "json")
-    ]
+    kinds = ("raw", "json")
+    steps = [{"id": kind, "tool": "odd", "inputs": {"kind": kind}} for kind in kinds]
     result = agent.invoke({"task": "t", "plan": {"steps": steps}})
     assert result["status"] == "done"
     assert result["answer"].count("a\ufffd") == 2
