@@ -165,4 +165,5 @@ def summary(result: Mapping[str, Any] | RunView, console: Console) -> None:
         words = f"{sign} {item.step_id} is not done ({item.status.value}): {item.why}"
         console.print(Text(clean(words), style=look))
     if end.answer:
-        console.print(Text("\n".join(clean(each) for each in end.answer.splitlines())))
+        answer = Text("\n".join(clean(each) for each in end.answer.splitlines()))
+        console.print(answer, soft_wrap=True)

@@ -30,7 +30,7 @@ PAGE, IMAGES, KEPT = (
     DOCS / "images",
     HERE / "results" / "latest.json",
 )
-LIMIT_S = 1_200
+LIMIT_S = 2_400
 
 
 @dataclass(frozen=True)

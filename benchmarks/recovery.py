@@ -160,12 +160,12 @@ def table(q: str, groups: dict[str, dict[str, dict[str, Any]]]) -> None:
 def main(quick: bool) -> int:
     """Check the controls, run the grid, print tables and one line of JSON."""
     names = QUICK_PEERS if quick else tuple(PEERS)
-    checked = controls(names, 1 if quick else 2)
+    checked = controls(names, 1)
     problems = broken(checked)
     if problems:
         print("\n".join(f"control broken: {each}" for each in problems))
         return 1
-    found = grid(names, 1 if quick else 3, (0.0, 0.3) if quick else QS)
+    found = grid(names, 1 if quick else 2, (0.0, 0.3) if quick else QS)
     for q, groups in found.items():
         table(q, groups)
     end("recovery", {"controls": checked, "grid": found})

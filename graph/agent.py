@@ -97,7 +97,10 @@ def _durable(options: dict[str, Any], thread: str | None) -> dict[str, Any]:
 
 
 def _resumes(input: Any) -> bool:
-    return isinstance(input, Command) and input.resume is not None
+    """Tell whether an input answers; a command that does nothing is an empty answer."""
+    if not isinstance(input, Command):
+        return False
+    return input.resume is not None or not (input.update or input.goto)
 
 
 def only_thread(config: RunnableConfig | None) -> RunnableConfig:
@@ -115,7 +118,10 @@ def check_answers(command: Command[Any], snapshot: StateSnapshot) -> None:
     """
     waiting = {item.id: item for item in snapshot.interrupts}
     if not waiting:
-        raise AnswerError("nothing waits for an answer on this thread")
+        raise AnswerError(
+            "nothing waits for an answer on this thread; to go on after a stop, "
+            "invoke it with None"
+        )
     resume = command.resume
     if isinstance(resume, Mapping) and "decisions" not in resume:
         _check_map(resume, waiting)

@@ -11,20 +11,22 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
+from pydantic import ValidationError
 
 from mendgraph.graph.agent import Held, MendGraph
+from mendgraph.graph.given import DATABASES, check_given, limits_of
 from mendgraph.graph.plan_loop import plan_loop
 from mendgraph.state.correction import MATRIX, Row
 from mendgraph.state.limits import Limits
 from mendgraph.state.policy import AuthRule, ToolPolicy
-from mendgraph.tools.cel import RuleError, compile_rule
-from mendgraph.tools.errors import ConfigError
+from mendgraph.tools.errors import ConfigError, UnknownTool
 from mendgraph.tools.lease_kinds import choose_lease
 from mendgraph.tools.memory.protocol import Memory
 from mendgraph.tools.models.factory import open_model
 from mendgraph.tools.models.reasoner import Reasoner
 from mendgraph.tools.persist import Persist, PersistFolder, open_folder, open_postgres
-from mendgraph.tools.registry import Registry, ToolLike, make_registry
+from mendgraph.tools.policy_check import readable, rule_problems
+from mendgraph.tools.registry import SUBTASK, Registry, ToolLike, make_registry
 from mendgraph.tools.run import Deps
 
 Model = str | BaseChatModel
@@ -43,7 +45,7 @@ def create_mend_agent(  # noqa: PLR0913 (keyword-only settings)
     assume: Literal["write", "read"] = "write",
     authorise: Sequence[AuthRule | Mapping[str, Any]] = (),
     interrupt_on: InterruptOn | None = None,
-    limits: Limits | None = None,
+    limits: Limits | Mapping[str, Any] | None = None,
     fallback_models: Sequence[Model] = (),
     persist: str | Path | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
@@ -70,7 +72,7 @@ def create_mend_agent(  # noqa: PLR0913 (keyword-only settings)
             a deny always wins.
         interrupt_on: Tools a person must approve, in the grammar of LangChain's
             HumanInTheLoopMiddleware.
-        limits: Allowances of one task.
+        limits: Allowances of one task, or their fields as a mapping.
         fallback_models: Asked in order when the model does not answer.
         persist: A folder for SQLite checkpoints, store and Chroma memory, or a
             `postgresql://` address for checkpoints and store.
@@ -95,8 +97,16 @@ def create_mend_agent(  # noqa: PLR0913 (keyword-only settings)
         ModelSetupError: The model cannot be opened.
         PersistError: The folder or database cannot be used.
     """
-    if persist is not None and (checkpointer is not None or store is not None):
-        raise ConfigError("give either persist= or checkpointer=/store=, not both")
+    given = {
+        "model": model,
+        "policies": policies,
+        "interrupt_on": interrupt_on,
+        "limits": limits,
+        "persist": persist,
+        "checkpointer": checkpointer,
+        "store": store,
+    }
+    check_given(tools, assume, paths, given)
     registry = make_registry(tools, policies, assume)
     rules = authorisation(registry, authorise, interrupt_on or {})
     reasoner = _reasoner(model, fallback_models, clock, sleep)
@@ -104,7 +114,7 @@ def create_mend_agent(  # noqa: PLR0913 (keyword-only settings)
     held_store = opened.store if opened else store
     deps = Deps(
         registry=registry,
-        limits=limits or Limits(),
+        limits=limits_of(limits),
         reasoner=reasoner,
         memory=memory or _memory(opened, clock),
         store=held_store or InMemoryStore(),
@@ -154,7 +164,7 @@ def _open(persist: str | Path | None) -> Persist | None:
     if persist is None:
         return None
     address = str(persist)
-    if address.startswith(("postgresql://", "postgres://")):
+    if address.startswith(DATABASES):
         return open_postgres(address)
     return open_folder(persist)
 
@@ -179,27 +189,50 @@ def authorisation(
     Raises:
         ConfigError: A rule does not compile or names no tool.
     """
-    given = tuple(_rule(rule) for rule in rules)
+    given = tuple(_rule(registry, rule) for rule in rules)
     asked = tuple(
         _asking(registry, name, spec) for name, spec in interrupt_on.items() if spec
     )
     return (*given, *asked)
 
 
-def _rule(rule: AuthRule | Mapping[str, Any]) -> AuthRule:
-    try:
-        read = (
-            rule if isinstance(rule, AuthRule) else AuthRule.model_validate(dict(rule))
+RULE_NAMES = frozenset({"args", "tool", "effect"})
+"""Names the condition of an authorisation rule may use."""
+
+
+def _rule(registry: Registry, rule: AuthRule | Mapping[str, Any]) -> AuthRule:
+    """Return a rule that can be judged and is for some tool.
+
+    A rule for a misspelt name would deny nothing, and nobody would see it.
+    """
+    if not isinstance(rule, AuthRule | Mapping):
+        raise ConfigError(
+            f"authorisation rule {rule!r}: give an AuthRule or its fields, such as "
+            "{'tool': 'pay', 'decision': 'ask'}"
         )
-        if read.when:
-            compile_rule(read.when)
-    except (ValueError, RuleError) as error:
-        raise ConfigError(f"authorisation rule {rule!r}: {error}") from error
+    try:
+        given = rule if isinstance(rule, AuthRule) else dict(rule)
+        read = AuthRule.model_validate(given)
+    except ValidationError as error:
+        why = readable(error, AuthRule)
+        raise ConfigError(f"authorisation rule {rule!r}: {why}") from error
+    problems = list(rule_problems("when", read.when, RULE_NAMES))
+    if problems:
+        raise ConfigError(f"authorisation rule {rule!r}: {'; '.join(problems)}")
+    pattern = set(read.tool) & set("*?[")
+    if not pattern and read.tool != SUBTASK and read.tool not in registry:
+        listed = ", ".join(registry.names) or "none"
+        raise UnknownTool(f"{rule!r} is for no tool here; there are: {listed}")
     return read
 
 
 def _asking(registry: Registry, name: str, spec: bool | Mapping[str, Any]) -> AuthRule:
     registry.get(name)
+    if not isinstance(spec, bool | Mapping):
+        raise ConfigError(
+            f"interrupt_on[{name!r}] is {type(spec).__name__}; give True, False or a "
+            "mapping such as {'allowed_decisions': ['approve', 'reject']}"
+        )
     details = {} if isinstance(spec, bool) else dict(spec)
     allowed = tuple(details.get("allowed_decisions") or DECISIONS)
     unknown = [decision for decision in allowed if decision not in DECISIONS]

@@ -29,6 +29,7 @@ PROBES: dict[Band, int] = {
 """Probes made before a decision, the cheapest first."""
 
 SMALLEST_FIRST = (
+    NextAction.RETRY,
     NextAction.PATCH,
     NextAction.FALLBACK,
     NextAction.LOCAL_REPLAN,
@@ -73,7 +74,7 @@ def safest(
         return wanted
     if refuted:
         return NextAction.FALLBACK if fallback else NextAction.LOCAL_REPLAN
-    if patch:
+    if patch and wanted is not NextAction.RETRY:
         return NextAction.PATCH
     replanning = wanted is NextAction.GLOBAL_REPLAN
     return NextAction.LOCAL_REPLAN if replanning else wanted

@@ -137,16 +137,15 @@ def joined(
     found: Findings,
 ) -> Reflection:
     """Return the record: the model's words, the rules' facts, the probes' verdict."""
-    category = str(draft.category or baseline.category)
-    subclass = str(draft.subclass or baseline.subclass)
+    category, subclass = _class(baseline, draft, found)
     confidence = _calibrated(run, baseline, draft)
-    told = () if confidence is not None else (FEW_OUTCOMES,)
+    standing, ruled_out = _sorted(draft, found)
+    told = (*ruled_out, *(() if confidence is not None else (FEW_OUTCOMES,)))
     return baseline.but(
         decision=_decision(work, run, draft, found, band_of(confidence)),
         observed_issue=draft.observed_issue[:600] or baseline.observed_issue,
         confirmed_cause=found.confirmed,
-        hypotheses=tuple(text[:300] for text in draft.hypotheses[:5])
-        or baseline.hypotheses,
+        hypotheses=standing or baseline.hypotheses,
         cause_step=_cause_step(work, draft, chain),
         evidence_refs=(*baseline.evidence_refs, *found.evidence, *told),
         next_action=(draft.suggested_strategy or baseline.next_action)[:300],
@@ -161,6 +160,26 @@ def joined(
         band=band_of(confidence).value,
         source="model",
     )
+
+
+def _class(
+    baseline: Reflection, draft: ReflectionDraft, found: Findings
+) -> tuple[str, str]:
+    """Return category and subclass: the model's, unless its cause was refuted."""
+    if found.refuted:
+        return baseline.category, baseline.subclass
+    category = str(draft.category or baseline.category)
+    return category, str(draft.subclass or baseline.subclass)
+
+
+def _sorted(
+    draft: ReflectionDraft, found: Findings
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the hypotheses that still stand, and a line for each that does not."""
+    texts = [text[:300] for text in draft.hypotheses[:5]]
+    out = [text for i, text in enumerate(texts) if i in found.ruled_out]
+    standing = tuple(text for text in texts if text not in out)
+    return standing, tuple(f"refuted: {text}"[:300] for text in out)
 
 
 def _decision(

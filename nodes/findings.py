@@ -16,6 +16,8 @@ class Findings(Record):
     """The hypothesis that a probe or a replay confirmed."""
     refuted: bool = False
     """The leading hypothesis does not hold, and no other was confirmed."""
+    ruled_out: tuple[int, ...] = ()
+    """Indexes of hypotheses that a probe refuted."""
     supported: bool = False
     """Most samples agree: an opinion, which confirms nothing."""
     evidence: tuple[str, ...] = ()
@@ -36,6 +38,7 @@ async def findings(
     return Findings(
         confirmed=_confirmed(draft, probed, replayed),
         refuted=probed.leading_refuted and not replayed.held,
+        ruled_out=tuple(i for i in probed.refuted if i not in probed.confirmed),
         evidence=(*probed.evidence, *told),
     )
 

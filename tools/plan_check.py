@@ -5,6 +5,7 @@ bindings and rules. Every message names the step.
 """
 
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
 from pydantic import ValidationError
 
@@ -13,8 +14,11 @@ from mendgraph.state.limits import Limits
 from mendgraph.state.plan import Plan, Risk, Step, SubTask
 from mendgraph.tools.bindings import expressions
 from mendgraph.tools.cel import Expression, RuleError, compile_rule
+from mendgraph.tools.policy_check import macro_names
 from mendgraph.tools.registry import Registry
 
+ALIASES = ("depends_on", "fallback_strategy", "risk_level")
+"""Names of step fields in the documents' form that a typing error may come near."""
 RULE_NAMES = frozenset({"output", "args", "error", "steps", "tool", "output_count"})
 """Names a rule may use besides steps and the variables of its own macros."""
 
@@ -44,13 +48,26 @@ def plan_problems(
 ) -> list[str]:
     """Return all faults of a plan; bindings are judged once the structure is sound."""
     problems = structural_problems(plan, limits.steps)
+    problems += _misspelt("the plan", plan)
     for step in plan.steps:
+        problems += _misspelt(f"step {step.id!r}", step)
         problems += _tool_problems(step, registry, limits)
         if strict_risk:
             problems += _risk_problems(step)
     if problems:
         return problems
     return [p for step in plan.steps for p in _reference_problems(plan, step)]
+
+
+def _misspelt(where: str, part: Plan | Step) -> list[str]:
+    """Return unknown fields that are nearly known ones; others are kept as extras."""
+    known = (*type(part).model_fields, *ALIASES)
+    near = {n: get_close_matches(n, known, n=1, cutoff=0.8) for n in part.extras}
+    return [
+        f"{where} has a field {name!r}; did you mean {found[0]!r}?"
+        for name, found in near.items()
+        if found
+    ]
 
 
 def _subtask_problems(
@@ -163,15 +180,8 @@ def _judge_one(
     ]
     if expression.reads_steps_dynamically():
         problems.append(f'{source!r} must name steps literally, as steps["id"]')
-    free = expression.names() - known - RULE_NAMES - _macro_names(source)
+    free = expression.names() - known - RULE_NAMES - macro_names(source)
     if not rule:
         free |= expression.names() & (RULE_NAMES - {"steps"}) - known
     problems += [f"{source!r} uses {n!r}, which is no step" for n in sorted(free)]
     return problems
-
-
-def _macro_names(source: str) -> frozenset[str]:
-    import re
-
-    bound = re.findall(r"\.(?:all|exists|exists_one|map|filter)\s*\(\s*(\w+)", source)
-    return frozenset(bound)

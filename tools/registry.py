@@ -6,15 +6,18 @@ non-idempotent write.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
 from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, ValidationError
 
 from mendgraph.state.policy import ASSUMED_READ, UNKNOWN_TOOL, ToolPolicy
 from mendgraph.tools.bindings import templates
+from mendgraph.tools.contained import contained
 from mendgraph.tools.errors import ConfigError, UnknownTool
+from mendgraph.tools.policy_check import policy_problems, readable
 
 ToolLike = BaseTool | Callable[..., Any]
 
@@ -23,7 +26,7 @@ class Entry:
     """One registered tool."""
 
     def __init__(self, tool: BaseTool, policy: ToolPolicy) -> None:
-        self.tool = tool
+        self.tool = contained(tool)
         self.policy = policy
         self.name = tool.name
 
@@ -32,6 +35,28 @@ class Entry:
         """JSON Schema of the arguments, without injected ones."""
         schema: Any = self.tool.tool_call_schema
         return schema if isinstance(schema, dict) else dict(schema.model_json_schema())
+
+    @property
+    def arguments(self) -> frozenset[str] | None:
+        """Names of all arguments, injected ones too; None when any name may be."""
+        if self.schema.get("additionalProperties"):
+            return None
+        return frozenset((*self.schema.get("properties", ()), *self._fields))
+
+    def not_given(self) -> tuple[str, ...]:
+        """Names of arguments that neither a plan nor the policy can fill."""
+        shown = (*self.schema.get("properties", ()), self.policy.idempotency_arg)
+        return tuple(
+            name
+            for name, field in self._fields.items()
+            if field.is_required() and name not in shown
+        )
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Any]:
+        known: Any = self.tool.args_schema
+        is_model = isinstance(known, type) and issubclass(known, BaseModel)
+        return known.model_fields if is_model else {}
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -178,35 +203,50 @@ def make_registry(
         if tool.name in entries:
             raise ConfigError(f"two tools are called {tool.name!r}; rename one")
         entries[tool.name] = Entry(tool, given.get(tool.name, default))
-    _check_policies(given, entries)
+    _check(given, entries)
     return Registry(entries.values())
 
 
 def _policy(name: str, value: ToolPolicy | Mapping[str, Any]) -> ToolPolicy:
     if isinstance(value, ToolPolicy):
         return value
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"policy of tool {name!r} is {type(value).__name__}; give a ToolPolicy or "
+            'its fields, such as {"effect": "read"}'
+        )
     try:
         return ToolPolicy.model_validate(dict(value))
-    except ValueError as error:
-        raise ConfigError(f"policy of tool {name!r}: {error}") from error
+    except ValidationError as error:
+        why = readable(error, ToolPolicy)
+        raise ConfigError(f"policy of tool {name!r}: {why}") from error
 
 
-def _check_policies(
-    policies: Mapping[str, ToolPolicy], known: Mapping[str, Any]
-) -> None:
-    for name, policy in policies.items():
+def _check(policies: Mapping[str, ToolPolicy], known: Mapping[str, Entry]) -> None:
+    for name in policies:
         if name not in known:
-            raise ConfigError(f"a policy is given for {name!r}, which is no tool here")
-        for role, call in (
-            ("confirm_with", policy.confirm_with),
-            ("compensate_with", policy.compensate_with),
-        ):
-            if call and call.tool not in known:
-                raise ConfigError(f"{role} of {name!r} names no tool: {call.tool!r}")
-        if policy.fallback and policy.fallback not in known:
+            listed = ", ".join(sorted(known)) or "none"
             raise ConfigError(
-                f"fallback of {name!r} names no tool: {policy.fallback!r}"
+                f"a policy is given for {name!r}, which is no tool here; there are: "
+                f"{listed}"
             )
+    problems = [
+        f"policy of tool {entry.name!r}: {problem}"
+        for entry in known.values()
+        for problem in policy_problems(entry, known)
+    ]
+    problems += [
+        INJECTED.format(e.name, a) for e in known.values() for a in e.not_given()
+    ]
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+INJECTED = (
+    "tool {!r} wants {!r} injected as LangGraph's ToolNode does, which does not run "
+    "here; give it a default, or take `config: RunnableConfig` and use get_store and "
+    "get_config of langgraph.config in the tool"
+)
 
 
 def _as_tool(tool: Any) -> BaseTool:
@@ -216,11 +256,23 @@ def _as_tool(tool: Any) -> BaseTool:
         raise ConfigError(f"{tool!r} is neither a LangChain tool nor a callable")
     name = getattr(tool, "__name__", type(tool).__name__)
     description = inspect.getdoc(tool) or f"The function {name}."
+    routine = tool if inspect.isroutine(tool) or isinstance(tool, type) else _call(tool)
+    is_async = inspect.iscoroutinefunction(routine)
     try:
-        if inspect.iscoroutinefunction(tool):
-            return StructuredTool.from_function(
-                coroutine=tool, name=name, description=description
-            )
-        return StructuredTool.from_function(tool, name=name, description=description)
+        return StructuredTool.from_function(
+            func=None if is_async else routine,
+            coroutine=routine if is_async else None,
+            name=name,
+            description=description,
+        )
     except (TypeError, ValueError, NameError) as error:
         raise ConfigError(f"{name!r} cannot be made a tool: {error}") from error
+
+
+def _call(tool: Any) -> Any:
+    """Return what calling an object calls; a partial has no types to read."""
+    if isinstance(tool, partial):
+        raise ConfigError(
+            f"{tool!r} has no signature of its own; write a function that calls it"
+        )
+    return tool.__call__

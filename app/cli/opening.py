@@ -13,6 +13,7 @@ from mendgraph.cli.settings import ThreadSettings, recall, remembered
 from mendgraph.cli.tool_spec import ToolSet, load_tools
 from mendgraph.graph.agent import MendGraph, question_of
 from mendgraph.graph.build import create_mend_agent
+from mendgraph.graph.given import DATABASES, limits_of, place_problems
 from mendgraph.state.channels import SCHEMA_VERSION
 from mendgraph.state.interrupts import Question
 from mendgraph.state.limits import Limits
@@ -21,7 +22,6 @@ from mendgraph.tools.persist import open_folder
 
 LOCKED_S = 3.0
 """How long another program may hold the folder before we say so, in seconds."""
-DATABASES = ("postgresql://", "postgres://")
 SHOWN_THREADS = 5
 
 
@@ -30,12 +30,24 @@ def is_database(persist: str) -> bool:
     return persist.startswith(DATABASES)
 
 
+def place(persist: str) -> str:
+    """Return what `--persist` names.
+
+    Raises:
+        WrongUse: It is neither a folder's name nor a PostgreSQL address.
+    """
+    if problems := list(place_problems(persist)):
+        raise WrongUse(f"--persist: {'; '.join(problems)}")
+    return persist
+
+
 def existing(persist: str) -> str:
     """Return the place if there is something to read.
 
     Raises:
         WrongUse: Nothing was ever kept there.
     """
+    place(persist)
     if not is_database(persist) and not Path(persist).expanduser().exists():
         raise WrongUse(
             f"there is no folder {persist}; go to where `mendgraph run` was used, or "
@@ -54,7 +66,7 @@ def opened(
         WrongUse: The tools cannot be found.
         PersistError: The folder is locked or cannot be written.
     """
-    if not is_database(persist):
+    if not is_database(place(persist)):
         open_folder(persist, busy_s=LOCKED_S).close()
     chosen = settings or ThreadSettings()
     agent = _agent(persist, chosen, load_tools(chosen.tools, Path(chosen.folder)))
@@ -66,7 +78,7 @@ def opened(
 
 def _agent(persist: str, settings: ThreadSettings, found: ToolSet) -> MendGraph:
     asked = {**found.interrupt_on, **dict.fromkeys(settings.interrupt_on, True)}
-    own = found.more.get("limits") or Limits()
+    own = limits_of(found.more.get("limits"))
     limits = {**own.model_dump(exclude_unset=True), **settings.limits}
     given: dict[str, Any] = {**found.more, "limits": Limits.model_validate(limits)}
     if settings.model:

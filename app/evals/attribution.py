@@ -123,10 +123,11 @@ def judged(
 
 
 def _directed(state: dict[str, Any], guess: Guess) -> bool:
-    """Tell whether the first reflection did what follows from the named cause."""
+    """Tell whether the named cause stood, and what follows from it was directed."""
     found = (Reflection.model_validate(kept) for kept in state["reflections"])
     first = next((each for each in found if not each.light), None)
-    return first is not None and first.decision is guess.decision
+    stands = first is not None and guess.cause in first.hypotheses
+    return stands and first is not None and first.decision is guess.decision
 
 
 def _false(judgements: Sequence[Judged]) -> float:

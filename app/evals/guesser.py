@@ -21,8 +21,10 @@ STATED = 0.7
 """The confidence it states, always the same."""
 CASE = re.compile(r"case (\d+)\.")
 LABEL = (
-    "Causes from a scripted double that errs in 23 % of its answers, not from a model; "
-    "the probes that catch its errors are real."
+    "Causes from a scripted double that errs in 23 % of its answers, not from a model. "
+    "The probes are real looks at the world, and each cause comes with one that can "
+    "decide it: this measures what verification does with probes, not how well a model "
+    "would choose them."
 )
 FIXES: dict[Category, NextAction] = {
     Category.PLAN: NextAction.LOCAL_REPLAN,
@@ -102,6 +104,11 @@ class Guess:
         return cls(named, right, LOOKS[named](case))
 
     @property
+    def cause(self) -> str:
+        """The hypothesis in words."""
+        return f"{self.category} is to blame"
+
+    @property
     def decision(self) -> NextAction:
         """The fix that follows from the cause."""
         return FIXES[self.category]
@@ -124,7 +131,7 @@ class Guesser:
         return {
             "category": str(guess.category),
             "subclass": str(NAMES[guess.category]),
-            "hypotheses": [f"{guess.category} is to blame"],
+            "hypotheses": [guess.cause],
             "decision": str(guess.decision),
             "patch": {"limit": 1} if guess.decision is NextAction.PATCH else None,
             "probes": [{**guess.probe, "confirms": 0}],

@@ -114,22 +114,28 @@ def _bad_rows(answer: dict[str, Any]) -> str | None:
 
 
 class Mind:
-    """The decisions about one task."""
+    """The decisions about one task.
 
-    def __init__(self, luck: Luck, task: str) -> None:
-        self.luck, self.task = luck, task
+    Args:
+        luck: Where they err.
+        task: Its name.
+        role: Sets apart decisions that several roles take about the same answer.
+    """
+
+    def __init__(self, luck: Luck, task: str, role: str = "") -> None:
+        self.luck, self.task, self.role = luck, task, role
 
     def arguments(
         self, step: Wanted, sources: Sequence[Any], number: int, **more: Any
     ) -> dict[str, Any]:
         """Return the arguments of a step's call, the `number`th from 1."""
-        wrong = self.luck.errs(self.task, f"{step.id}:call:{number}")
+        wrong = self.luck.errs(self.task, f"{step.id}:call:{number}{self.role}")
         args: dict[str, Any] = {"key": f"{step.key}x" if wrong else step.key, **more}
         return {**args, "sources": list(sources)} if takes_sources(step) else args
 
     def overlooks(self, step: Wanted, number: int) -> bool:
         """Tell whether the model misreads the `number`th answer of a step."""
-        return self.luck.errs(self.task, f"{step.id}:judge:{number}")
+        return self.luck.errs(self.task, f"{step.id}:judge:{number}{self.role}")
 
     def next(self, step: Wanted, sources: Sequence[Any], tries: Sequence[Try]) -> Move:
         """Return what to do about a step, seeing all its answers so far."""

@@ -155,8 +155,8 @@ def patch_answer(prompt: str, luck: Luck) -> dict[str, Any]:
     return {"arguments": changes_of(shown, move), "why": move.why, "confidence": 0.8}
 
 
-def _mind(luck: Luck, shown: Shown) -> Mind:
-    return Mind(luck, shown.step.key.rpartition(".")[0])
+def _mind(luck: Luck, shown: Shown, role: str = "") -> Mind:
+    return Mind(luck, shown.step.key.rpartition(".")[0], role)
 
 
 def reflect_answer(prompt: str, luck: Luck) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def reflect_answer(prompt: str, luck: Luck) -> dict[str, Any]:
     told = {"observed_issue": "unknown", "decision": "give_up", "hypotheses": []}
     if shown is None:
         return told
-    move = move_of(_mind(luck, shown), shown)
+    move = move_of(_mind(luck, shown, ":reflect"), shown)
     decision = _decision(shown, move)
     open_now = OPEN.search(prompt)
     allowed = {w.strip() for w in open_now.group(1).split(",")} if open_now else FIXES
@@ -196,7 +196,7 @@ def replan_answer(prompt: str, luck: Luck) -> dict[str, Any]:
     shown = shown_in(prompt)
     if shown is None:
         return {"impossible": "no failed step is shown"}
-    mind = _mind(luck, shown)
+    mind = _mind(luck, shown, ":replan")
     move = move_of(mind, shown)
     if move.kind != "call":
         return {"impossible": move.why or "nothing is left to try"}

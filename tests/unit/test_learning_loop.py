@@ -251,6 +251,9 @@ def test_a_probe_confirms_or_stops_a_patch(expression, confirmed, decision):
     state = ran(agent, one("ask", mode="old"))
     first = next(r for r in state["reflections"] if not r["light"])
     assert (first["confirmed_cause"], first["decision"]) == (confirmed, decision)
+    refuted = any("refuted: the mode" in line for line in first["evidence_refs"])
+    stands = "the mode is outdated" in first["hypotheses"]
+    assert stands is not refuted
 
 
 def test_a_cause_of_low_worth_asks_for_more_opinions():

@@ -1,11 +1,7 @@
 """Sub-tasks: budgets hold, effects are not repeated, a crash costs nothing (F17)."""
 
 import asyncio
-import os
 import runpy
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
@@ -136,7 +132,7 @@ def test_slices_set_aside_one_after_the_other_never_exceed_the_parent(limits, sh
     assert spent.total_tokens <= limits.total_tokens
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(8, 40), st.lists(st.floats(0.1, 1), min_size=8, max_size=8))
 def test_eight_sub_tasks_at_once_stay_within_the_parents_calls(allowed, shares):
     """No interleaving of eight greedy children spends more than the parent may."""
@@ -164,55 +160,3 @@ def test_a_slice_stays_set_aside_while_a_person_is_asked():
     assert world.calls["p"] == 1
     assert sum(world.calls.values()) <= 11
     assert result["report"]["executions"] <= 11
-
-
-CHILD = '''
-import os, sys, pathlib
-from mendgraph import create_mend_agent
-
-folder, die = pathlib.Path(sys.argv[1]), sys.argv[2] == "die"
-log = folder / "calls.txt"
-
-def look(name: str) -> dict:
-    """Look something up."""
-    with log.open("a") as file:
-        file.write(name + "\\n")
-    if die and name == "b":
-        os._exit(9)
-    return {"name": name}
-
-def call(step_id, *needs):
-    return {"id": step_id, "tool": "look", "inputs": {"name": step_id},
-            "depends_on": list(needs)}
-
-inner = {"goal": "g", "tools": ["look"],
-         "plan": {"steps": [call("a"), {**call("b", "a")}, call("c", "b")]}}
-plan = {"steps": [call("k"), {"id": "s", "subtask": inner, "depends_on": ["k"]}]}
-agent = create_mend_agent(None, tools=[look], assume="read", persist=folder / "p",
-                          seeded=False)
-config = {"configurable": {"thread_id": "t"}}
-given = {"task": "t", "plan": plan} if die else None
-print(agent.invoke(given, config)["status"])
-agent.close()
-'''
-
-
-def test_a_killed_nested_run_goes_on_where_it_was(tmp_path):
-    """After a crash inside a sub-task its finished steps are not run again (F73)."""
-    script = tmp_path / "child.py"
-    script.write_text(textwrap.dedent(CHILD))
-
-    def start(mode):
-        return subprocess.run(
-            [sys.executable, str(script), str(tmp_path), mode],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        )
-
-    assert start("die").returncode == 9
-    assert (tmp_path / "calls.txt").read_text().split() == ["k", "a", "b"]
-    went_on = start("go on")
-    assert went_on.stdout.strip() == "done", went_on.stderr
-    assert (tmp_path / "calls.txt").read_text().split() == ["k", "a", "b", "b", "c"]
