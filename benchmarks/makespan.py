@@ -22,7 +22,7 @@ SHAPES = Path(__file__).parents[1].parent / "shared" / "data" / "worfbench_dags.
 LIMITS = Limits(steps=1_000, executions=5_000)
 
 
-async def nap(seconds: float, after: list[float] | None = None) -> dict:
+async def nap(seconds: float) -> dict:
     """Sleep for some seconds."""
     await asyncio.sleep(seconds)
     return {"slept": seconds}

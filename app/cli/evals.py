@@ -30,3 +30,36 @@ def classify(file: CaseFile, as_json: AsJson = False) -> None:
         main(file, as_json)
     except ValueError as error:
         raise WrongUse(str(error)) from error
+
+
+TaskFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="A task set; the shipped one by default."),
+]
+SetFolder = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FOLDER", help="Where to build the set; a temporary folder."
+    ),
+]
+
+
+@group.command()
+@guarded
+def attribution(folder: SetFolder = None, as_json: AsJson = False) -> None:
+    """Measure attribution on 120 failures whose cause was injected."""
+    from mendgraph.evals.attribution import main
+
+    main(folder, as_json)
+
+
+@group.command()
+@guarded
+def compare(file: TaskFile = None, as_json: AsJson = False) -> None:
+    """Compare ways to spend model calls: success, latency, cost per success."""
+    from mendgraph.evals.compare import main
+
+    try:
+        main(file, as_json)
+    except ValueError as error:
+        raise WrongUse(str(error)) from error

@@ -16,6 +16,7 @@ from mendgraph.cli.drawing import graph
 from mendgraph.cli.exits import EPILOG, Code
 from mendgraph.cli.faults import guarded
 from mendgraph.cli.new import new
+from mendgraph.cli.rehearse import rehearse
 from mendgraph.cli.report import report
 from mendgraph.cli.resume import resume
 from mendgraph.cli.rollback import rollback
@@ -36,6 +37,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (graph, LOOKING),
     (strategies, LEARNED),
     (rules, LEARNED),
+    (rehearse, LEARNED),
     (new, BEGINNING),
     (demo, BEGINNING),
     (doctor, BEGINNING),
