@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 from pytest_socket import socket_allow_hosts
 
 LOOPBACK = ["127.0.0.1", "::1", "localhost"]
-SHARED = {"postgres": "postgres", "browser": "browser", "server": "server-{module}"}
-"""Marker → the xdist group of its tests: what is started once serves one worker."""
+SHARED = ("postgres", "report_browser", "chroma_server", "mcp_server", "test_server")
+"""Words in the ids of tests that share what their fixtures start."""
 
 # A busy machine is no fault of the code under test, so nothing here is timed.
 settings.register_profile(
@@ -24,14 +24,21 @@ settings.register_profile(
 settings.load_profile(os.environ.get("MENDGRAPH_HYPOTHESIS", "quick"))
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
-def pytest_collection_modifyitems(items):
-    """Keep tests that share a server together under `--dist loadgroup`."""
-    for item in items:
-        for marker, group in SHARED.items():
-            if item.get_closest_marker(marker):
-                name = group.format(module=item.path.stem)
-                item.add_marker(pytest.mark.xdist_group(name))
+def pytest_xdist_make_scheduler(config, log):
+    """Send tests that share a server to one worker, under `--dist loadgroup`.
+
+    The marker `xdist_group` does nothing in xdist 3.8 with pytest 9.2: it is written
+    into an attribute that pytest no longer reads.
+    """
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByServer(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return next((word for word in SHARED if word in nodeid), nodeid)
+
+    return ByServer(config, log)
 
 
 @pytest.fixture(autouse=True)
