@@ -10,6 +10,8 @@ from mendgraph.state.outcome import Tier
 from mendgraph.state.record import Record
 
 PAGE, MOST = 1_010.0, 7_000.0
+BARS_A_PAGE = 16
+"""A timeline with so many bars fits a page; only longer ones have to be scrolled."""
 MARGIN = 14.0
 TOP = 34.0
 LANE, BAR = 30.0, 22.0
@@ -86,7 +88,8 @@ class _Lane(Record):
 
 def picture(bars: Sequence[Bar], thoughts: Sequence[Thought]) -> Picture:
     """Return the timeline; both kinds have lanes of their own."""
-    axis = Axis(_busy(bars, thoughts), least=PAGE, most=MOST)
+    room = PAGE * max(1.0, len(bars) / BARS_A_PAGE)
+    axis = Axis(_busy(bars, thoughts), least=PAGE, most=min(MOST, room))
     steps, bottom = _stacked((_lane(axis, run) for run in _runs(axis, bars)), TOP)
     model, height = _stacked((_thought(axis, each) for each in thoughts), bottom)
     lanes = (*steps, *model)

@@ -19,6 +19,14 @@ def duration(seconds: float) -> str:
     return _two_units(round(seconds))
 
 
+def marked(seconds: float) -> str:
+    """Return a moment on an axis; halves of a second stay apart above ten seconds."""
+    whole = abs(seconds - round(seconds)) < 1e-6  # noqa: PLR2004 (rounding of floats)
+    if whole or seconds < SHORT or seconds >= MINUTE:
+        return duration(seconds)
+    return f"{seconds:.1f} s"
+
+
 def _two_units(seconds: int) -> str:
     for size, name, smaller, smaller_name in (
         (int(DAY), "d", int(HOUR), "h"),
