@@ -147,20 +147,27 @@ def main() -> int:
     if asked.page:
         return written(json.loads(KEPT.read_text(encoding="utf-8")))
     began, measures = time.perf_counter(), chosen(asked.only, asked.quick)
-    found = {each.name: run(each, asked.quick) for each in measures}
+    found: dict[str, Any] = {}
+    for each in measures:
+        found[each.name] = run(each, asked.quick)
+        if not asked.quick:
+            keep(found, bool(asked.only))
     problems = [p for name, told in found.items() for p in problems_of(name, told)]
     for name, told in found.items():
         print(f"{name:<14}{told['seconds']:>7.1f} s  {told.get('problem', 'ok')[:120]}")
     print("\n".join(f"BROKEN {each}" for each in problems) or "all guards hold")
     print(f"{time.perf_counter() - began:.0f} s")
-    if not asked.quick:
-        known = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-        before = known.get("measures", {}) if asked.only else {}
-        kept = {"machine": machine(), "measures": {**before, **found}}
-        KEPT.parent.mkdir(exist_ok=True)
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-        written(kept)
     return 1 if problems else 0
+
+
+def keep(found: Mapping[str, Any], some: bool) -> None:
+    """Keep figures and write the page after each measure, so none is lost."""
+    known = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    before = known.get("measures", {}) if some else {}
+    kept = {"machine": machine(), "measures": {**before, **found}}
+    KEPT.parent.mkdir(exist_ok=True)
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    written(kept)
 
 
 def written(kept: dict[str, Any]) -> int:

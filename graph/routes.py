@@ -1,6 +1,7 @@
 """Where each loop goes next: pure functions of the state, targets named as literals."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.types import Send
@@ -58,19 +59,31 @@ def sends(state: MendState) -> list[Send]:
     plan = Plan.model_validate(state["plan"])
     records = state.get("steps") or {}
     steps = runnable(plan, records)
-    sent = frozenset(step.id for step in steps)
-    return [Send("step", channels(state, plan, records, step, sent)) for step in steps]
+    sent, shape = frozenset(step.id for step in steps), shape_of(plan)
+    briefs = (payload(state, plan, records, each, sent, shape) for each in steps)
+    return [Send("step", _channels(brief)) for brief in briefs]
 
 
-def channels(
-    state: MendState,
-    plan: Plan,
-    records: Mapping[str, Any],
-    step: Step,
-    sent: frozenset[str],
-) -> StepChannels:
+def _channels(brief: StepState) -> StepChannels:
     """Return what a branch begins with, as the step loop's one channel for it."""
-    return {"brief": dict(payload(state, plan, records, step, sent))}
+    return {"brief": dict(brief)}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is the same for all steps of a plan, looked up once a round."""
+
+    known: frozenset[str]
+    firsts: Mapping[str, str]
+    """Step id → its lineage, where it is another id."""
+
+
+def shape_of(plan: Plan) -> Shape:
+    """Return the ids and lineages of a plan."""
+    replacing = [step.id for step in plan.steps if step.replaces]
+    return Shape(
+        known=frozenset(plan.ids), firsts={i: lineage(plan, i) for i in replacing}
+    )
 
 
 def payload(
@@ -79,9 +92,11 @@ def payload(
     records: Mapping[str, Any],
     step: Step,
     sent: frozenset[str],
+    shape: Shape | None = None,
 ) -> StepState:
     """Return the state a branch begins with; its size does not depend on the plan's."""
-    read = _read_by(step, frozenset(plan.ids)) | set(step.dependencies)
+    shape = shape or shape_of(plan)
+    read = _read_by(step, shape.known) | set(step.dependencies)
     done = {
         i: records[i]["output_ref"]
         for i in sorted(read)
@@ -93,7 +108,7 @@ def payload(
         "task_id": state["task_id"],
         "task": state["task"][:500],
         "step": step.plain(),
-        "lineage": before.get("lineage") or lineage(plan, step.id),
+        "lineage": before.get("lineage") or shape.firsts.get(step.id, step.id),
         "plan_version": plan.version,
         "round": state["round"],
         "base": state.get("spent") or {},
@@ -105,7 +120,7 @@ def payload(
         told = history_for(state.get("reflections") or (), records, base["lineage"])
         base["looked"], base["tried"] = told["looked"], told["tried"]
     if plan.version > 1:
-        base["lineages"] = sorted({lineage(plan, i) for i in plan.ids})
+        base["lineages"] = sorted({shape.firsts.get(i, i) for i in shape.known})
     return base
 
 

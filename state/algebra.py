@@ -4,6 +4,7 @@ The topological order is Kahn's algorithm (1962) from the standard library, stab
 plan order. A proposal is accepted only against the version it was made for (F42).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -29,7 +30,7 @@ def structural_problems(plan: Plan, max_steps: int) -> list[str]:
     known = set(plan.ids)
     problems = [
         f"step {step_id!r} is there twice; give each step its own id"
-        for step_id in sorted({i for i in plan.ids if plan.ids.count(i) > 1})
+        for step_id in sorted(i for i, count in Counter(plan.ids).items() if count > 1)
     ]
     for step in plan.steps:
         problems += _dependency_problems(step, known)

@@ -56,7 +56,8 @@ def plan_problems(
             problems += _risk_problems(step)
     if problems:
         return problems
-    return [p for step in plan.steps for p in _reference_problems(plan, step)]
+    known = frozenset(plan.ids)
+    return [p for step in plan.steps for p in _reference_problems(plan, step, known)]
 
 
 def _misspelt(where: str, part: Plan | Step) -> list[str]:
@@ -125,8 +126,8 @@ def _risk_problems(step: Step) -> list[str]:
     ]
 
 
-def _reference_problems(plan: Plan, step: Step) -> list[str]:
-    above, known = ancestors(plan, step.id), frozenset(plan.ids)
+def _reference_problems(plan: Plan, step: Step, known: frozenset[str]) -> list[str]:
+    above = ancestors(plan, step.id)
     fallback = step.fallback.inputs if step.fallback else {}
     problems: list[str] = []
     for what, parts in (

@@ -51,6 +51,7 @@ def _environment() -> "Environment":
     )
     environment.globals |= {
         "duration": words.duration,
+        "marked": words.marked,
         "moment": words.moment,
         "number": words.number,
         "plural": words.plural,

@@ -10,7 +10,7 @@ from mendgraph.nodes import economy
 from mendgraph.report.records import Bar, Figure, Meter, Node, StrategyRow, Thought
 from mendgraph.report.sources import Sources
 from mendgraph.report.spans import most_at_once
-from mendgraph.report.words import duration, plural
+from mendgraph.report.words import duration
 from mendgraph.state.correction import Action, CorrectionEntry
 from mendgraph.state.lesson import Strategy
 from mendgraph.state.limits import METERS
@@ -67,8 +67,8 @@ def figures(
         *_thinking(sources, thoughts),
         *_time(sources, bars, span_s),
         Figure(
-            label="Reflections kept",
-            value=str(sum(1 for each in sources.reflections if not each.light)),
+            label="Reflections",
+            value=str(len(sources.reflections)),
             note=_confirmed(sources),
         ),
     )
@@ -160,8 +160,9 @@ def _confirmed(sources: Sources) -> str:
     sure = sum(1 for each in sources.reflections if each.confirmed_cause)
     if not sources.reflections:
         return "nothing had to be explained"
-    total = plural(len(sources.reflections), "reflection")
-    return f"{sure} of {total} with a confirmed cause"
+    quick = sum(1 for each in sources.reflections if each.light)
+    brief = f"{quick} brief, of tier 2; " if quick else ""
+    return f"{brief}{sure} with a confirmed cause"
 
 
 def board(strategies: Sequence[Strategy]) -> tuple[StrategyRow, ...]:

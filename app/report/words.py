@@ -20,11 +20,10 @@ def duration(seconds: float) -> str:
 
 
 def marked(seconds: float) -> str:
-    """Return a moment on an axis; halves of a second stay apart above ten seconds."""
-    whole = abs(seconds - round(seconds)) < 1e-6  # noqa: PLR2004 (rounding of floats)
-    if whole or seconds < SHORT or seconds >= MINUTE:
+    """Return a moment on an axis; neighbours never look the same."""
+    if seconds < 0.9995 or seconds >= MINUTE:  # noqa: PLR2004 (as above)
         return duration(seconds)
-    return f"{seconds:.1f} s"
+    return f"{seconds:.3f}".rstrip("0").rstrip(".") + " s"
 
 
 def _two_units(seconds: int) -> str:

@@ -55,6 +55,7 @@ def best_middleware(setup: Setup) -> list[Any]:
             model=setup.model,
             trigger=("tokens", SUMMARISE_AT),
             keep=("messages", KEEP),
+            trim_tokens_to_summarize=None,
             token_counter=lambda messages: tokens_of(list(messages), []),
         ),
         ToolErrorMiddleware(_error_text),
