@@ -27,6 +27,8 @@ from mendgraph.state.failure import Category
 from mendgraph.state.record import Record
 from mendgraph.tools.run import Run
 
+NOISE_MS = 50.0
+"""Times below this say nothing: a busy machine makes them."""
 SLOW_FACTOR = 3.0
 """A step that takes so many times the expected time is a soft sign (5.1)."""
 WARNING_HEADERS = ("deprecation", "sunset", "warning")
@@ -118,7 +120,7 @@ def _signs(work: Work, run: Run, deviation: float) -> Iterator[Sign]:
     run.board.remember(_key("deviations", tool), [*before, deviation][-2:])
     expected = _expected_ms(work, run)
     took = work.observation.elapsed_ms
-    if expected and took > SLOW_FACTOR * expected:
+    if expected and took > max(SLOW_FACTOR * expected, NOISE_MS):
         text = f"took {took:.0f} ms, {expected:.0f} ms were expected"
         yield Sign(name="slow", text=text, category=Category.ENVIRONMENT)
 

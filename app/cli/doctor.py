@@ -99,13 +99,14 @@ def _place(persist: str) -> Iterator[Finding]:
 
 async def _learned(agent: Any) -> list[Finding]:
     """Return what lessons there are and how far confidence can be trusted."""
+    from mendgraph.report.words import plural
     from mendgraph.tools.memory.chroma import ChromaMemory
 
     deps = agent.held.deps
     lessons = await deps.memory.all()
     if isinstance(deps.memory, ChromaMemory):
         await deps.memory.close()
-    found = [Finding("ok", "memory", f"{len(lessons)} lessons")]
+    found = [Finding("ok", "memory", plural(len(lessons), "lesson"))]
     found += [Finding("fault", "memory", problem) for problem in deps.memory.problems]
     calibration = deps.library(deps.store).calibration
     await calibration.load()

@@ -41,14 +41,27 @@ def new(
     for template, place in PLACES.items():
         source = files("mendgraph.cli") / "starter" / (template + SUFFIX)
         text = engine.from_string(source.read_text("utf-8")).render(name=name)
-        target = folder / place
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        _write(folder / place, text)
     say(
         f"Made {folder} with {len(PLACES)} files. Try it:",
         f"  cd {folder}",
         "  mendgraph run --tools tools:toolkit --plan plan.json",
     )
+
+
+def _write(target: Path, text: str) -> None:
+    """Write a file of the project.
+
+    Raises:
+        WrongUse: The folder cannot be made or written.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WrongUse(
+            f"{target} cannot be written: {error.strerror}; name another folder"
+        ) from error
 
 
 def _refuse(folder: Path) -> None:

@@ -38,7 +38,7 @@ def test_healed_run_counts_as_the_document_counts() -> None:
         "Model calls": "6",
         "Tokens": "12,000",
         "Correction amplification": "2.00",
-        "Reflections kept": "2",
+        "Reflections": "2",
     }
     found = {f.label: f.value for f in run.figures if f.label in expected}
     assert expected == found

@@ -92,7 +92,7 @@ def test_the_first_soft_sign_is_observed_and_the_second_acted_on():
 
 def test_measured_false_alarms_raise_the_threshold():
     """Results that turned out right after an alarm silence it, for this tool."""
-    agent = agent_of(cut)
+    agent = agent_of(cut, clock=lambda: 1_000_000.0)  # no call is ever slow
     for number in range(12):
         ran(agent, chain("cut", 1), thread=f"t{number}")
     knowledge = library_of(agent).knowledge
