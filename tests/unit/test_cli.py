@@ -327,3 +327,19 @@ def test_rollback_with_yes_names_what_it_kept(shop) -> None:
     assert fates == {"refund": "kept", "write_note": "kept"}
     assert call_json(shop, "resume", "t")["status"] == "done"
     assert len((shop / "refunds.jsonl").read_text().splitlines()) == 1
+
+
+def test_an_address_of_another_database_makes_no_folder(shop) -> None:
+    """A password in it would otherwise lie on the disk, as a folder's name."""
+    ended = call(shop, *RUN, "--persist", "mysql://me:secret@host/db")
+    assert ended.exit_code == 2
+    assert "give a folder or postgresql://" in ended.stderr
+    assert [each.name for each in shop.iterdir()] == ["examples"]
+
+
+def test_a_starter_that_cannot_be_written_says_where(tmp_path) -> None:
+    """The file system's reason, and exit code 2."""
+    (tmp_path / "file").write_text("")
+    ended = call(tmp_path, "new", "file/starter")
+    assert ended.exit_code == 2
+    assert "cannot be written" in ended.stderr

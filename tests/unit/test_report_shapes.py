@@ -113,6 +113,19 @@ def test_marks_are_round_and_readable() -> None:
     assert [tick.seconds for tick in ticks] == [0, 5, 10, 15, 20]
 
 
+@pytest.mark.parametrize("most", [1_000, 3_000, 9_000])
+def test_no_two_marks_look_the_same(most: int) -> None:
+    """However fine the axis is, each mark has a text of its own."""
+    axis = Axis([(9.2, 9.21), (9.3, 12.4)], least=1_000, most=most)
+    texts = [words.marked(tick.seconds) for tick in axis.ticks()]
+    assert len(set(texts)) == len(texts)
+
+
+def test_a_short_run_needs_no_scrolling() -> None:
+    """The timeline of five steps fits the page, however unlike their times are."""
+    assert timeline.picture(seen("healed").bars, ()).width < 1_200
+
+
 @pytest.mark.parametrize("name", ["healed", "wide", "failed", "long"])
 def test_no_two_bars_share_a_place(name) -> None:
     """Bars and the texts beside them never cover another bar of the same lane."""
