@@ -90,7 +90,7 @@ async def _offers(
 ) -> list[Advice]:
     offers = _from_rules(run, entry, failure, known)
     offers += await _from_strategies(run, entry, failure, known)
-    return offers + _from_snapshots(run, failure)
+    return offers + _from_snapshots(run, failure, known["args"])
 
 
 def _from_rules(
@@ -150,7 +150,13 @@ def patched(
         return None
 
 
-def _from_snapshots(run: Run, failure: Failure) -> list[Advice]:
+def _from_snapshots(
+    run: Run, failure: Failure, arguments: Mapping[str, Any]
+) -> list[Advice]:
+    """Return what mended the same failure of the same values in this task.
+
+    A value that was right for another step, such as its key, is not handed on.
+    """
     return [
         Advice(
             changes=snapshot["patch"],
@@ -158,5 +164,7 @@ def _from_snapshots(run: Run, failure: Failure) -> list[Advice]:
             why=f"it mended step {snapshot['step_id']}",
         )
         for snapshot in run.board.resolved
-        if snapshot["signature"] == failure.signature and snapshot.get("patch")
+        if snapshot["signature"] == failure.signature
+        and snapshot.get("patch")
+        and all(arguments.get(n) == old for n, old in snapshot["replaced"].items())
     ]

@@ -56,7 +56,8 @@ async def applied(work: Work, run: Run, *, worked: bool) -> list[dict[str, Any]]
     deep = _directing(work)
     snapshot = _snapshot(work, run, deep, worked=worked)
     if worked:
-        run.board.resolved.append(snapshot.plain())
+        replaced = _replaced(work, snapshot)
+        run.board.resolved.append({**snapshot.plain(), "replaced": replaced})
     if run.deps.learn:
         await _count(work, run, snapshot, worked=worked)
         await _influence(work, run, worked=worked)
@@ -103,6 +104,12 @@ async def _told(run: Run, deep: Reflection, *, worked: bool) -> None:
     """Tell memory whether the lesson of a reflection did any good (noise control)."""
     if run.deps.memory is not None and run.deps.learn and deep.lesson:
         await run.deps.memory.feedback([deep.id], helped=worked)
+
+
+def _replaced(work: Work, snapshot: Reflection) -> dict[str, Any]:
+    """Return the values that the changed arguments had in the call that failed."""
+    before = work.failures[-1].facts.arguments
+    return {name: before.get(name) for name in snapshot.patch or ()}
 
 
 def _snapshot(

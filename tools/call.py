@@ -20,10 +20,9 @@ from langgraph.errors import GraphBubbleUp
 from mendgraph.state.failure import FailureFacts, Layer
 from mendgraph.state.masking import MASK, is_secret_name
 from mendgraph.state.record import Record
-from mendgraph.state.wellformed import well_formed
 from mendgraph.tools.facts import gather
+from mendgraph.tools.plain import json_value
 from mendgraph.tools.registry import Entry
-from mendgraph.tools.vault import json_value
 
 SHORTEST_SECRET = 4
 """Shorter texts are too common to be looked for in an error's words."""
@@ -155,7 +154,7 @@ def normal(value: Any) -> Any:
         value = value.content
     value = _joined_blocks(value)
     if isinstance(value, str):
-        return well_formed(_json_text(value))
+        return json_value(_json_text(value))
     return json_value(value)
 
 

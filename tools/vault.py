@@ -4,13 +4,11 @@ State holds references into the vault. Namespaces are
 ("mendgraph", "threads", thread, room).
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from mendgraph.state.wellformed import SURROGATE, well_formed
 from mendgraph.tools.ledger import label
 
 OUTPUTS, OUTCOMES, REASONING = "outputs", "outcomes", "reasoning"
@@ -116,20 +114,3 @@ class Vault:
             seen += len(page)
             if len(page) < PAGE:
                 return found
-
-
-def json_value(value: Any) -> Any:
-    """Return the value as plain JSON values; what cannot be becomes text."""
-    text = json.dumps(value, ensure_ascii=False, default=_plain)
-    plain = json.loads(text)
-    return well_formed(plain) if SURROGATE.search(text) else plain
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=str)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", errors="replace")
-    return str(value)

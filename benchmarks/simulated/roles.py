@@ -133,7 +133,7 @@ def move_of(mind: Mind, shown: Shown) -> Move:
     sources = shown.args.get("sources") or []
     if shown.implicit and shown.step.tool != "published":
         return mind.again(shown.step, sources, shown.tries, shown.error, fresh=True)
-    if shown.step.tool == "published":
+    if shown.implicit:
         return Move("call", tool="publish", why="reading back found nothing")
     return mind.after_error(shown.step, sources, shown.tries, shown.error)
 
@@ -204,7 +204,7 @@ def replan_answer(prompt: str, luck: Luck) -> dict[str, Any]:
     new_id = _fresh(shown.step.id, used.group(1) if used else "")
     failed = _step_json(prompt)
     replaced = str(failed.get("id", shown.step.id))
-    if shown.step.tool == "published":
+    if move.tool == "publish" and shown.step.tool == "published":
         return _publish_again(shown, replaced, new_id, failed, prompt)
     step = planned(mind, shown.step, new_id, {})
     inputs = {**(failed.get("inputs") or {}), **changes_of(shown, move)}

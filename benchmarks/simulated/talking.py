@@ -61,7 +61,8 @@ class Talk:
         looked = self.tries[step.id]
         if step.tool != "published" or not looked:
             return None
-        if not flaw(step, read(looked[-1].text)):
+        answer = read(looked[-1].text)
+        if not isinstance(answer, dict) or not flaw(step, answer):
             return None
         before = next((each for each in self.steps if each.id in step.needs), None)
         if before is None:
