@@ -155,6 +155,49 @@ def bare(shape: str, keeper: str, count: int) -> Job:
     return job
 
 
+class Branch(TypedDict, total=False):
+    """The channels of an empty step loop."""
+
+    x: int
+
+
+async def empty(_state: Any) -> dict[str, Any]:
+    """Stand for a node of either loop."""
+    return {}
+
+
+def empty_loops(count: int) -> Any:
+    """Return the graph of DESIGN's two loops, all nodes empty: LangGraph's own share."""
+    inner: Any = StateGraph(Branch)
+    inner.add_node("execute", empty)
+    inner.add_node("monitor", empty)
+    inner.add_edge(START, "execute")
+    inner.add_edge("execute", "monitor")
+    outer: Any = StateGraph(Counted)
+    for name, node in (("think", empty), ("step", inner.compile()), ("settle", empty)):
+        outer.add_node(name, node)
+    outer.add_edge(START, "think")
+    outer.add_conditional_edges(
+        "think", lambda _: [Send("step", {"x": i}) for i in range(count)], ["step"]
+    )
+    outer.add_edge("step", "settle")
+    return outer
+
+
+def loops(_shape: str, keeper: str, count: int) -> Job:
+    """Return the job that runs the two loops without anything in them."""
+
+    async def job() -> Cost:
+        with tempfile.TemporaryDirectory() as folder:
+            async with saver_of(keeper, Path(folder)) as saver:
+                graph = empty_loops(count).compile(checkpointer=saver)
+                with clocked() as taken:
+                    await graph.ainvoke({"width": count}, CONFIG, durability="sync")
+            return taken.cost(disk=disk_bytes(Path(folder)))
+
+    return job
+
+
 def call(number: int) -> dict[str, Any]:
     """Return one tool call of the model that answers at once."""
     return {"name": "nothing", "args": {"x": number}, "id": f"c{number}"}
@@ -197,6 +240,7 @@ def jobs_of(shape: str, keeper: str, count: int) -> dict[str, Job]:
     jobs = {
         "mendgraph": ours(shape, keeper, count),
         "langgraph": bare(shape, keeper, count),
+        "two_loops": loops(shape, keeper, count),
     }
     hopeless = shape == "chain" and keeper == "sqlite" and count > MOST_QUADRATIC
     if not hopeless:
@@ -237,7 +281,7 @@ def row_of(told: dict[str, Any]) -> list[str]:
             else "-"
         )
 
-    names = ("mendgraph", "langgraph", "create_agent")
+    names = ("mendgraph", "langgraph", "two_loops", "create_agent")
     head = [told["shape"], told["keeper"], told["steps"], *map(cell, names)]
     disk = f"{told['mendgraph']['disk']}" if told["keeper"] == "sqlite" else "-"
     return [*map(str, head), share("create_agent"), share("langgraph"), disk]
@@ -260,6 +304,7 @@ def main(quick: bool) -> None:
         "steps",
         "mendgraph ms wall / cpu",
         "langgraph",
+        "two empty loops",
         "create_agent",
         "of create_agent",
         "of langgraph",

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from mendgraph.graph.agent import Held, MendGraph
 from mendgraph.graph.given import DATABASES, check_given, limits_of
 from mendgraph.graph.plan_loop import plan_loop
+from mendgraph.graph.recast import recast
 from mendgraph.state.correction import MATRIX, Row
 from mendgraph.state.limits import Limits
 from mendgraph.state.policy import AuthRule, ToolPolicy
@@ -142,8 +143,8 @@ def _compiled(
     compiled = plan_loop(deps).compile(checkpointer=saver, store=store, name=name)
     folder = opened.path if isinstance(opened, PersistFolder) else None
     lease = opened.lease if opened else choose_lease(store, folder)
-    parts = {k: v for k, v in compiled.__dict__.items() if k != "__orig_class__"}
-    graph = MendGraph(held=Held(deps=deps, lease=lease, opened=opened), **parts)
+    held = Held(deps=deps, lease=lease, opened=opened)
+    graph = recast(MendGraph, compiled, held=held)
     return graph.with_config(max_concurrency=THREADS_AT_ONCE)
 
 

@@ -1,20 +1,55 @@
 """The step loop: execute → monitor → retry_tier or reflect, until a branch ends."""
 
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from mendgraph.graph.bind import BoundStep, Route
+from mendgraph.graph.bind import CHECKPOINTER, BoundStep, Route
+from mendgraph.graph.recast import recast
 from mendgraph.graph.routes import retry_route, step_route
 from mendgraph.nodes.execute import execute
 from mendgraph.nodes.monitor import monitor
 from mendgraph.nodes.reflect import reflect
 from mendgraph.nodes.retry_tier import retry_tier
 from mendgraph.state.channels import StepChannels, StepOutput
+from mendgraph.tools.deferred import DeferredSaver
 from mendgraph.tools.run import Deps
 
-StepGraph = CompiledStateGraph[Any, Any, Any, Any]
+
+class StepGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """The compiled step loop; a step that passes at once keeps no checkpoints."""
+
+    def stream(
+        self, input: Any, config: RunnableConfig | None = None, **options: Any
+    ) -> Iterator[Any]:
+        """Run the loop and yield what it streams, as LangGraph does."""
+        return super().stream(input, deferring(config), **options)
+
+    def astream(
+        self, input: Any, config: RunnableConfig | None = None, **options: Any
+    ) -> AsyncIterator[Any]:
+        """Run the loop and yield what it streams, as LangGraph does."""
+        return super().astream(input, deferring(config), **options)
+
+
+def deferring(config: RunnableConfig | None) -> RunnableConfig | None:
+    """Return a config whose checkpointer holds back what nobody would miss."""
+    settings = (config or {}).get("configurable") or {}
+    saver = settings.get(CHECKPOINTER)
+    if config is None or not isinstance(saver, BaseCheckpointSaver):
+        return config
+    space = str(settings.get("checkpoint_ns", ""))
+    deferred = DeferredSaver(saver, space, something_failed)
+    return {**config, "configurable": {**settings, CHECKPOINTER: deferred}}
+
+
+def something_failed(channels: Mapping[str, Any]) -> bool:
+    """Tell from a step's channels whether it was not done at the first try."""
+    return bool(channels.get("decision"))
 
 
 def step_loop(deps: Deps) -> StepGraph:
@@ -33,4 +68,4 @@ def step_loop(deps: Deps) -> StepGraph:
     builder.add_conditional_edges("monitor", onward, ["retry_tier", "reflect", END])
     builder.add_conditional_edges("reflect", onward, ["retry_tier", END])
     builder.add_conditional_edges("retry_tier", again, ["execute", "reflect", END])
-    return builder.compile(name="step")
+    return recast(StepGraph, builder.compile(name="step"))

@@ -72,12 +72,8 @@ class Spent(Record):
         return self._with(other, -1)
 
     def _with(self, other: "Spent", sign: int) -> "Spent":
-        return Spent.model_construct(
-            **{
-                name: getattr(self, name) + sign * getattr(other, name)
-                for name in Spent.model_fields
-            }
-        )
+        mine, theirs = self.__dict__, other.__dict__
+        return Spent(**{name: mine[name] + sign * theirs[name] for name in mine})
 
     @property
     def total_tokens(self) -> int:
@@ -112,17 +108,23 @@ METERS: tuple[tuple[str, str], ...] = (
 """(attribute of `Spent`, attribute of `Limits`)."""
 
 
-def check(limits: Limits, spent: Spent, *meters: str) -> Exhausted | None:
+def check(
+    limits: Limits, spent: Spent, *meters: str, elapsed: float = 0.0
+) -> Exhausted | None:
     """Return the first cap that leaves no room for one unit more, or None.
 
     Args:
         limits: The allowances.
         spent: What has been spent so far.
         meters: Names of limits to look at; all of them when none is given.
+        elapsed: Seconds of work that are not yet in `spent`.
     """
     for source, name in METERS:
-        used, allowed = getattr(spent, source), getattr(limits, name)
-        if (not meters or name in meters) and used >= allowed:
+        if meters and name not in meters:
+            continue
+        more = elapsed if name == "seconds" else 0
+        used, allowed = getattr(spent, source) + more, getattr(limits, name)
+        if used >= allowed:
             return Exhausted(limit=name, spent=used, allowed=allowed)
     return None
 

@@ -105,8 +105,7 @@ class Board:
 
     def reserve(self, *meters: str) -> Exhausted | None:
         """Return the cap that leaves no room, looking at what all branches spent."""
-        elapsed = Spent.model_construct(None, seconds=self.elapsed())
-        return check(self.limits, self.spent.plus(elapsed), *meters)
+        return check(self.limits, self.spent, *meters, elapsed=self.elapsed())
 
     def charge(self, delta: Spent) -> None:
         """Add what a branch spent."""

@@ -6,6 +6,7 @@ bindings and rules. Every message names the step.
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 
 from pydantic import ValidationError
 
@@ -19,6 +20,8 @@ from mendgraph.tools.registry import Registry
 
 ALIASES = ("depends_on", "fallback_strategy", "risk_level")
 """Names of step fields in the documents' form that a typing error may come near."""
+Late = Callable[[frozenset[str]], list[str]]
+"""Steps that are read → those among them that do not come before the reader."""
 RULE_NAMES = frozenset({"output", "args", "error", "steps", "tool", "output_count"})
 """Names a rule may use besides steps and the variables of its own macros."""
 
@@ -127,8 +130,8 @@ def _risk_problems(step: Step) -> list[str]:
 
 
 def _reference_problems(plan: Plan, step: Step, known: frozenset[str]) -> list[str]:
-    above = ancestors(plan, step.id)
     fallback = step.fallback.inputs if step.fallback else {}
+    late = partial(_not_before, plan, step)
     problems: list[str] = []
     for what, parts in (
         ("input", lambda: expressions(step.templates)),
@@ -138,9 +141,15 @@ def _reference_problems(plan: Plan, step: Step, known: frozenset[str]) -> list[s
     ):
         problems += [
             f"step {step.id!r}, {what}: {problem}"
-            for problem in _judge(parts, step.id, above, known, rule="rule" in what)
+            for problem in _judge(parts, step.id, late, known, rule="rule" in what)
         ]
     return problems
+
+
+def _not_before(plan: Plan, step: Step, read: frozenset[str]) -> list[str]:
+    """Return which of these steps do not come before one; most are next to it."""
+    far = read - frozenset(step.dependencies)
+    return sorted(far - ancestors(plan, step.id)) if far else []
 
 
 def _rules(source: str | None) -> Iterable[Expression]:
@@ -150,7 +159,7 @@ def _rules(source: str | None) -> Iterable[Expression]:
 def _judge(
     parts: Callable[[], Iterable[Expression]],
     own: str,
-    above: frozenset[str],
+    late: Late,
     known: frozenset[str],
     *,
     rule: bool,
@@ -158,7 +167,7 @@ def _judge(
     problems: list[str] = []
     try:
         for expression in parts():
-            problems += _judge_one(expression, own, above, known, rule=rule)
+            problems += _judge_one(expression, own, late, known, rule=rule)
     except RuleError as error:
         problems.append(str(error))
     return problems
@@ -167,7 +176,7 @@ def _judge(
 def _judge_one(
     expression: Expression,
     own: str,
-    above: frozenset[str],
+    late: Late,
     known: frozenset[str],
     *,
     rule: bool,
@@ -177,7 +186,7 @@ def _judge_one(
     problems = [
         f"{source!r} reads step {i!r}, which does not come before {own!r}; "
         "add it to the dependencies"
-        for i in sorted(read - above)
+        for i in late(read)
     ]
     if expression.reads_steps_dynamically():
         problems.append(f'{source!r} must name steps literally, as steps["id"]')

@@ -106,7 +106,7 @@ class Run:
 
     def spend(self, **units: float) -> None:
         """Count units on the live board and in this node's update."""
-        self.charge(Spent.model_construct(None, **units))
+        self.charge(Spent.model_validate(units))
 
     def charge(self, delta: Spent) -> None:
         """Count a delta on the live board and in this node's update."""
