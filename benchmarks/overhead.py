@@ -167,7 +167,7 @@ async def empty(_state: Any) -> dict[str, Any]:
 
 
 def empty_loops(count: int) -> Any:
-    """Return the graph of DESIGN's two loops, all nodes empty: LangGraph's own share."""
+    """Return the graph of our two loops, all nodes empty: LangGraph's own share."""
     inner: Any = StateGraph(Branch)
     inner.add_node("execute", empty)
     inner.add_node("monitor", empty)

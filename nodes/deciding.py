@@ -12,6 +12,7 @@ from mendgraph.nodes.convergence import (
     way_out,
 )
 from mendgraph.nodes.monitor import has_fallback
+from mendgraph.nodes.refusals import failed_for_good
 from mendgraph.nodes.work import Work
 from mendgraph.state.correction import Action
 from mendgraph.state.lesson import NextAction, Reflection
@@ -36,8 +37,9 @@ def decided(
 ) -> tuple[Reflection, str | None]:
     """Return the reflection with what will be done, and why it is not as proposed."""
     wanted, why = _converging(work, run, reflection)
-    decision, capped = _within_caps(work, run, wanted)
-    said = "; ".join(part for part in (why, capped) if part)
+    useful, vain = _useful(work, run, reflection, wanted)
+    decision, capped = _within_caps(work, run, useful)
+    said = "; ".join(part for part in (why, vain, capped) if part)
     if not said:
         return reflection.but(decision=decision), None
     told = f"{said}; so {decision.value}. {reflection.next_action}"
@@ -62,6 +64,20 @@ def _converging(
         person=run.can_ask,
     )
     return way, why
+
+
+def _useful(
+    work: Work, run: Run, reflection: Reflection, wanted: NextAction
+) -> tuple[NextAction, str | None]:
+    """Return a wider fix where the wanted one makes a call that is known to fail."""
+    seen = work.observation
+    patch = (reflection.patch or {}) if wanted is NextAction.PATCH else {}
+    changes = any(seen.arguments.get(name) != value for name, value in patch.items())
+    again = wanted in {NextAction.RETRY, NextAction.PATCH} and not changes
+    if not again or not failed_for_good(work, seen.tool, seen.arguments_digest):
+        return wanted, None
+    wider = NextAction.LOCAL_REPLAN if run.deps.reasoner else NextAction.GIVE_UP
+    return wider, "the same call is known to fail"
 
 
 def _within_caps(

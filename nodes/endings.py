@@ -8,11 +8,11 @@ from mendgraph.nodes.checks import Verdict
 from mendgraph.nodes.counterfactual import hold_call
 from mendgraph.nodes.learning import applied, observed
 from mendgraph.nodes.prepare import masked, shortened
+from mendgraph.nodes.repeats import fingerprint
 from mendgraph.nodes.signals import SIGNALLED
 from mendgraph.nodes.trails import the_attempt, trail_of
 from mendgraph.nodes.watching import Watched, plan_wide, watch
 from mendgraph.nodes.work import Work, finish_step
-from mendgraph.state.effect import digest
 from mendgraph.state.failure import Failure
 from mendgraph.state.outcome import (
     Attempt,
@@ -133,15 +133,10 @@ def _record(
         status,
         attempts=attempts,
         arguments_digest=work.observation.arguments_digest or None,
-        fingerprint=fingerprint(work),
+        fingerprint=fingerprint(work.step),
         tool=work.observation.tool or work.step.tool,
         **fields,
     )
-
-
-def fingerprint(work: Work) -> str:
-    """Return the hash of tool and input templates a kept result belongs to."""
-    return digest(work.step.tool or "subtask", work.step.inputs)[:16]
 
 
 def digest_of(output: Any, work: Work, run: Run) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from mendgraph.nodes.brief import Brief, MendBrief
 from mendgraph.nodes.constraints import judge
 from mendgraph.nodes.plan_shape import read_steps
+from mendgraph.nodes.repeats import repeated_failures
 from mendgraph.nodes.replanning import (
     ReplanRefused,
     global_merge,
@@ -52,6 +53,9 @@ def judge_draft(draft: PlanDraft, brief: Brief, run: Run, ref: str | None) -> Ju
         plan = _merged(steps, draft, brief, run)
     except ReplanRefused as refusal:
         return Judged(None, refusal.problems)
+    problems = _repeated(plan, brief.base, brief)
+    if problems:
+        return Judged(None, tuple(problems))
     answers, constraints = draft.constraint_answers, brief.constraints
     return _judged(plan, brief.base, constraints, answers, run, ref)
 
@@ -82,12 +86,22 @@ def judge_patch(
         )
     except ReplanRefused as refusal:
         return Judged(None, refusal.problems)
+    problems = _repeated(plan, brief.plan, brief)
+    if problems:
+        return Judged(None, tuple(problems))
     before = {
         f"c{number}": brief.plan.constraint_answers.get(text) or NOT_PLANNED
         for number, text in enumerate(brief.constraints, start=1)
     }
     answers = {**before, **draft.constraint_answers}
     return _judged(plan, brief.plan, brief.constraints, answers, run, ref)
+
+
+def _repeated(plan: Plan, base: Plan | None, brief: Brief | MendBrief) -> list[str]:
+    """Return the new steps that are known to fail."""
+    old = base.ids if base else ()
+    new = [step for step in plan.steps if step.id not in old]
+    return repeated_failures(new, brief.records, brief.done)
 
 
 def _judged(

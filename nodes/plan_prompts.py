@@ -40,7 +40,7 @@ CONE_TOKENS = 2_500
 WORDS = frozenset({"description", "expected_output"})
 """Fields left out of steps that are shown only for what they read."""
 LABELS = {
-    "knowledge": "what is known of the tools and the domain",
+    "knowledge": "tools and domain",
     "lessons": "lessons from earlier tasks",
     "steps": "steps of the last plan",
     "failure": "why there must be another plan",
@@ -80,7 +80,10 @@ def fitted_plan_prompt(
         "retired": _used_ids(brief.base),
         "problems": problem_lines(problems),
     }
-    system = {"replanning": brief.base is not None}
+    system = {
+        "replanning": brief.base is not None,
+        "constrained": bool(brief.constraints),
+    }
     empty = render("plan", system, {**fixed, **dict.fromkeys(("task", *LABELS), "")})
     room = brief.context_tokens - prompt_tokens(empty, PlanDraft)
     sections = _sections(brief, previous)

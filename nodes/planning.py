@@ -66,8 +66,8 @@ def resources(run: Run) -> str:
     calls = max(0, limits.executions - spent.executions)
     seconds = max(0, round(limits.seconds - spent.seconds))
     return (
-        f"at most {limits.steps} steps, {calls} tool calls with retries, "
-        f"{seconds} s, {limits.concurrency} calls at once"
+        f"{limits.steps} steps, {calls} tool calls, {seconds} s, "
+        f"{limits.concurrency} calls at once"
     )
 
 

@@ -6,6 +6,7 @@ from mendgraph.state.call import Observation
 from mendgraph.state.failure import (
     Category,
     Classification,
+    Failure,
     Layer,
     Reaction,
     Subclass,
@@ -59,19 +60,25 @@ def said_no(
 
 def repeats_failure(work: Work, prepared: Prepared, run: Run) -> Observation | None:
     """Refuse a call that failed before for a reason that repeating does not change."""
+    failure = failed_for_good(work, prepared.tool, prepared.digest)
+    if failure is None:
+        return None
+    text = f"the same call failed before and is not repeated: {failure.facts.message}"
+    told = failure.classification.but(
+        reason=f"not repeated: {failure.classification.reason}",
+        reaction=Reaction.NO_RETRY,
+        rule="identical",
+    )
+    entry = run.deps.registry.get(prepared.tool)
+    return refused(work, entry, text[:600], told, prepared.arguments)
+
+
+def failed_for_good(work: Work, tool: str, digest: str) -> Failure | None:
+    """Return how this very call failed for a reason that repeating does not change."""
     for failure in work.failures:
         facts = failure.facts
-        same = facts.tool == prepared.tool and (
-            facts.arguments_digest == prepared.digest
-        )
         called = facts.layer not in {Layer.PLAN, Layer.MONITOR}
+        same = (facts.tool, facts.arguments_digest) == (tool, digest)
         if same and called and not failure.classification.transient:
-            text = f"the same call failed before and is not repeated: {facts.message}"
-            told = failure.classification.but(
-                reason=f"not repeated: {failure.classification.reason}",
-                reaction=Reaction.NO_RETRY,
-                rule="identical",
-            )
-            entry = run.deps.registry.get(prepared.tool)
-            return refused(work, entry, text[:600], told, prepared.arguments)
+            return failure
     return None

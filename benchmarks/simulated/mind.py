@@ -40,10 +40,14 @@ class Luck:
 
     seed: int = 0
     q: float = 0.0
+    asked: int = 0
+    """Times the very same request was answered before: it is decided anew."""
 
     def errs(self, task: str, decision: str) -> bool:
         """Tell whether this decision is one of the wrong ones."""
-        told = hashlib.sha256(f"{self.seed}|{task}|{decision}".encode()).digest()
+        again = f"@{self.asked}" if self.asked else ""
+        drawn = f"{self.seed}|{task}|{decision}{again}"
+        told = hashlib.sha256(drawn.encode()).digest()
         return int.from_bytes(told[:8]) / 2**64 < self.q
 
 

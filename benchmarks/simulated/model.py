@@ -9,6 +9,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -55,6 +56,7 @@ class SimulatedModel(BaseChatModel):
     model_name: str = "simulated"
     _guard: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _counts: Counter[str] = PrivateAttr(default_factory=Counter)
+    _asked: Counter[str] = PrivateAttr(default_factory=Counter)
 
     @property
     def _llm_type(self) -> str:
@@ -99,6 +101,8 @@ class SimulatedModel(BaseChatModel):
         self, messages: list[BaseMessage], tools: Sequence[Any]
     ) -> tuple[str, AIMessage]:
         said = "\n".join(map(text_of, messages))
+        luck = replace(self.luck, asked=self._asked[said])
+        self._asked[said] += 1
         if SUMMARY in said:
             return "summary", AIMessage(transcript_in(said, self.luck).summary())
         if tools:
@@ -106,10 +110,10 @@ class SimulatedModel(BaseChatModel):
         named = ROLE.search(text_of(messages[0]))
         for role, answer in GRAPH_ROLES.items():
             if role in said:
-                return role, AIMessage(answer(said, self.luck))
+                return role, AIMessage(answer(said, luck))
         told: Callable[[str, Luck], dict[str, Any]] = ROLES[named.group(1)]  # type: ignore[union-attr]  # a prompt nobody knows must fail loudly
         user = "\n".join(map(text_of, messages[1:]))
-        answered = json.dumps(told(user, self.luck), ensure_ascii=False)
+        answered = json.dumps(told(user, luck), ensure_ascii=False)
         return named.group(1), AIMessage(answered)  # type: ignore[union-attr]  # as above
 
     def _call(self, messages: list[BaseMessage]) -> AIMessage:

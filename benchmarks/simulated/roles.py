@@ -20,6 +20,8 @@ OPEN = re.compile(r"Decisions open now: (.+)$", re.MULTILINE)
 USED = re.compile(r"Ids used before: (.+)$", re.MULTILINE)
 DONE = re.compile(r"^(\w+) \[done\]", re.MULTILINE)
 FIXES = frozenset({"patch", "fallback", "retry", "local_replan", "give_up"})
+REFUSED = re.compile(r"^(?:Mend this in your last|tried before as)", re.MULTILINE)
+"""What tells the model that it has decided this before, and wrongly."""
 SHUT = "whole service"
 
 
@@ -40,7 +42,7 @@ class Shown:
 def plan_answer(prompt: str, luck: Luck) -> dict[str, Any]:
     """Return a plan of the task in the prompt; steps already done are kept."""
     name, steps = wanted_in(prompt)
-    mind = Mind(luck, name)
+    mind = _newly(Mind(luck, name), prompt)
     used = USED.search(prompt)
     if used is None:
         return {"goal": name, "steps": [planned(mind, s, s.id, {}) for s in steps]}
@@ -52,6 +54,12 @@ def plan_answer(prompt: str, luck: Luck) -> dict[str, Any]:
         "keep": sorted(kept),
         "steps": [each for each in new if each["id"] not in kept],
     }
+
+
+def _newly(mind: Mind, prompt: str) -> Mind:
+    """Return the mind that decides anew once it reads that it was wrong before."""
+    times = len(REFUSED.findall(prompt))
+    return Mind(mind.luck, mind.task, f"{mind.role}:{times}") if times else mind
 
 
 def planned(
@@ -196,7 +204,7 @@ def replan_answer(prompt: str, luck: Luck) -> dict[str, Any]:
     shown = shown_in(prompt)
     if shown is None:
         return {"impossible": "no failed step is shown"}
-    mind = _mind(luck, shown, ":replan")
+    mind = _newly(_mind(luck, shown, ":replan"), prompt)
     move = move_of(mind, shown)
     if move.kind != "call":
         return {"impossible": move.why or "nothing is left to try"}

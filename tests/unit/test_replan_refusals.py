@@ -181,3 +181,56 @@ def test_a_proposal_against_an_old_version_is_kept_as_a_conflict(how):
             "steps": ["mine"],
         }
     ]
+
+
+def called_as(step_id, name, *needs, **fields):
+    """Return a step that makes the call of another one."""
+    made = step(step_id, *needs, **fields)
+    return {**made, "inputs": {**made["inputs"], "name": name}}
+
+
+def test_a_call_known_to_fail_does_not_come_back_under_another_id():
+    """Two versions later, too, and although the model says it replaces nothing."""
+    world = World("s2", "n2")
+    back = {"replace": [{**called_as("n3", "s2", "s1"), "replaces": "n2"}]}
+    other = {"replace": [{**called_as("n2", "n2", "s1"), "replaces": "s2"}]}
+    good = {"replace": [instead("n2", "n4", depends_on=["s1"])]}
+    script = {"reflect": lambda _: reflection(), "replan": [other, back, good]}
+    desk = Desk(world, script)
+    result = desk.run(given(*line_of(3)))
+    assert result["status"] == "done"
+    assert world.calls["s2"] == 1
+    assert "makes the call of 's2' again" in desk.prompts("replan")[2]
+
+
+def test_it_may_come_back_behind_a_step_that_mends_what_was_missing():
+    """The new step comes first, so this time the call may succeed."""
+    world = World("s2")
+    again = called_as("n2", "s2", "s1")
+    again["depends_on"] = ["s1", "fix"]
+    patch = {"replace": [{**again, "replaces": "s2"}], "add": [step("fix", "s1")]}
+
+    def mended(_messages):
+        world.broken.discard("s2")
+        return patch
+
+    desk = Desk(world, {"reflect": [reflection()], "replan": mended})
+    result = desk.run(given(*line_of(2)))
+    assert result["status"] == "done"
+    assert world.calls["s2"] == 2
+
+
+@pytest.mark.parametrize(
+    "fix", [reflection("retry"), reflection("patch", patch={"name": "s2"})]
+)
+def test_a_fix_that_makes_the_failed_call_again_is_widened(fix):
+    """It is not tried: the plan is mended instead, and the reason is said."""
+    world = World("s2")
+    patch = {"replace": [instead("s2", "n2", depends_on=["s1"])]}
+    desk = Desk(world, {"reflect": [fix], "replan": [patch]})
+    result = desk.run(given(*line_of(3)))
+    assert result["status"] == "done"
+    assert world.calls["s2"] == 1
+    (looked,) = [r for r in desk.values["reflections"] if not r.get("light")]
+    assert looked["decision"] == "local_replan"
+    assert "the same call is known to fail" in looked["next_action"]

@@ -1,4 +1,4 @@
-"""Say in a prompt which JSON is wanted: the word, the schema and an example.
+"""Say in a prompt which JSON is wanted: the word, the form and an example.
 
 DeepSeek's JSON mode refuses prompts without the word "json"; every prompt gets it here.
 """
@@ -16,24 +16,25 @@ from langchain_core.messages import (
 )
 from pydantic import BaseModel
 
+from mendgraph.tools.models.form import unshown
+
 MAX_DEPTH = 6
-NOISE = frozenset({"title", "default", "examples", "example"})
 ASK_AGAIN = (
     "Your last answer was refused for these reasons:\n{problems}\n"
-    "Answer again from the start with one complete json object that fits the schema."
+    "Answer again from the start with one complete json object that has the form."
 )
 
 
 @lru_cache(maxsize=128)
 def instruction(schema: type[BaseModel]) -> str:
     """Return the words that ask for one JSON object of the schema."""
-    shape = schema.model_json_schema(by_alias=True)
-    wanted = json.dumps(_slim(shape), ensure_ascii=False, separators=(",", ":"))
-    sample = json.dumps(example(schema), ensure_ascii=False)
+    shape, shown = schema.model_json_schema(by_alias=True), example(schema)
+    sample = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    hidden = unshown(shape, shown)
+    told = f"\nTypes it does not show: {hidden}" if hidden else ""
     return (
         "Answer with exactly one json object and nothing else.\n"
-        f"JSON schema: {wanted}\n"
-        f"Example of the form (its values mean nothing): {sample}"
+        f"An example of its form (the values mean nothing): {sample}{told}"
     )
 
 
@@ -61,24 +62,6 @@ def _without_reasoning(message: BaseMessage) -> BaseMessage:
         if key not in {"reasoning_content", "reasoning"}
     }
     return message.model_copy(update={"additional_kwargs": kept})
-
-
-def _slim(node: Any) -> Any:
-    """Return a JSON schema without the keys that only cost tokens."""
-    if isinstance(node, list):
-        return [_slim(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        key: _properties(value) if key in {"properties", "$defs"} else _slim(value)
-        for key, value in node.items()
-        if key not in NOISE
-    }
-
-
-def _properties(named: dict[str, Any]) -> dict[str, Any]:
-    """Slim each value; the keys are names here and never noise."""
-    return {name: _slim(value) for name, value in named.items()}
 
 
 def example(schema: type[BaseModel]) -> Any:
