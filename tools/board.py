@@ -13,6 +13,7 @@ from typing import Any
 from mendgraph.state.limits import Exhausted, Limits, Spent, check
 from mendgraph.state.outcome import StepStatus
 from mendgraph.state.record import Record
+from mendgraph.tools.gate import Gate
 from mendgraph.tools.limiter import Limiter
 
 KEPT_VALUES = 64
@@ -165,6 +166,7 @@ class Boards:
 
     def __init__(self) -> None:
         self._boards: OrderedDict[tuple[str, int], Board] = OrderedDict()
+        self._gates: OrderedDict[tuple[str, int], Gate] = OrderedDict()
         self.newest: Board | None = None
 
     def find(self, round_token: str) -> Board | None:
@@ -179,8 +181,16 @@ class Boards:
             self._boards.popitem(last=False)
         return kept
 
+    def gate(self, round_token: str) -> Gate:
+        """Return the gate of a round on the running loop, made when first asked for."""
+        gate = self._gates.setdefault(self._key(round_token), Gate())
+        if len(self._gates) > KEPT_BOARDS:
+            self._gates.popitem(last=False)
+        return gate
+
     def drop(self, round_token: str) -> float:
         """Forget a round's board; return its seconds of work."""
+        self._gates.pop(self._key(round_token), None)
         board = self._boards.pop(self._key(round_token), None)
         return board.elapsed() if board else 0.0
 
