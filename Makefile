@@ -22,7 +22,7 @@ install: $(VENV)/.test  ## Make .venv with everything the tests need
 demo: $(VENV)/.demo  ## Run the PV/UV scenario on a real PostgreSQL, twice
 	$(BIN)/mendgraph demo
 
-test: lint types test-all  ## Install and check everything: lint, types, all tests
+test: lint types test-all bench-quick  ## Check everything: lint, types, tests, guards
 
 lint: $(VENV)/.test  ## Style, formatting and the direction of imports
 	$(BIN)/ruff check .
@@ -41,7 +41,7 @@ test-fast: $(VENV)/.test  ## Unit tests only, under a minute
 bench: $(VENV)/.bench  ## Every benchmark beside its peers; writes docs/BENCHMARKS.md
 	$(BIN)/python benchmarks/all.py
 
-bench-quick: $(VENV)/.bench  ## The regression guard: ratios with generous margins
+bench-quick: $(VENV)/.test  ## The regression guard: ratios with generous margins
 	$(BIN)/python benchmarks/all.py --quick
 
 $(VENV)/.bench: $(VENV)/.test

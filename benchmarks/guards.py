@@ -9,6 +9,17 @@ from typing import Any
 Figures = Mapping[str, Any]
 
 
+MOST_OF_TWO_LOOPS = 3.5
+MOST_MAKESPAN = 1.25
+
+
+def makespan(told: Figures) -> Iterable[str]:
+    """No branch waits for a slow sibling, also while one is mended."""
+    for name, row in told["cases"].items():
+        if row["mendgraph"]["low"] > MOST_MAKESPAN:
+            yield f"{name}: {row['mendgraph']['low']:.2f} x the bound"
+
+
 def overhead(told: Figures) -> Iterable[str]:
     """Processor time a step stays in proportion to bare LangGraph and create_agent."""
     for case in told["cases"]:
@@ -17,6 +28,9 @@ def overhead(told: Figures) -> Iterable[str]:
         found = case["of_langgraph"]["cpu_ms"]["low"]
         if found > most:
             yield f"{name}: {found:.1f} x bare LangGraph, more than {most:g}"
+        found = case["of_two_loops"]["cpu_ms"]["low"]
+        if found > MOST_OF_TWO_LOOPS:
+            yield f"{name}: {found:.1f} x two empty loops"
         react = case.get("of_create_agent")
         if case["shape"] == "chain" and react and react["cpu_ms"]["low"] > 3.0:
             yield f"{name}: more than 3 x create_agent"
@@ -26,7 +40,7 @@ def tokens(told: Figures) -> Iterable[str]:
     """One plan for a chain, at most twice the floor; growth is linear."""
     for size, agents in told["clean"].items():
         ours = agents["mendgraph"]
-        if not ours["success"] or ours["of_floor"] > 2.2:
+        if not ours["success"] or ours["of_floor"] > 1.6:
             yield f"prompt tokens at {size} steps: {ours['of_floor']} x the floor"
     if told["growth"].get("mendgraph", 9.0) > 1.2:
         yield f"prompt tokens grow with exponent {told['growth'].get('mendgraph')}"
@@ -99,6 +113,7 @@ def latency(told: Figures) -> Iterable[str]:
 
 
 GUARDS: Mapping[str, Callable[[Figures], Iterable[str]]] = {
+    "makespan": makespan,
     "overhead": overhead,
     "tokens": tokens,
     "recovery": recovery,

@@ -6,12 +6,13 @@ time stands beside wall time because it hardly depends on who else uses the mach
 """
 
 import asyncio
+import operator
 import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage
@@ -112,6 +113,7 @@ class Counted(TypedDict, total=False):
     left: int
     width: int
     x: int
+    done: Annotated[int, operator.add]
 
 
 def bare_graph(shape: str) -> Any:
@@ -155,7 +157,13 @@ def bare(shape: str, keeper: str, count: int) -> Job:
     return job
 
 
-class Branch(TypedDict, total=False):
+class Ended(TypedDict, total=False):
+    """What an empty step loop gives the plan loop."""
+
+    done: Annotated[int, operator.add]
+
+
+class Branch(Ended, total=False):
     """The channels of an empty step loop."""
 
     x: int
@@ -166,11 +174,16 @@ async def empty(_state: Any) -> dict[str, Any]:
     return {}
 
 
+async def ended(_state: Any) -> Ended:
+    """Stand for the node that ends a branch."""
+    return {"done": 1}
+
+
 def empty_loops(count: int) -> Any:
     """Return the graph of our two loops, all nodes empty: LangGraph's own share."""
-    inner: Any = StateGraph(Branch)
+    inner: Any = StateGraph(Branch, output_schema=Ended)
     inner.add_node("execute", empty)
-    inner.add_node("monitor", empty)
+    inner.add_node("monitor", ended)
     inner.add_edge(START, "execute")
     inner.add_edge("execute", "monitor")
     outer: Any = StateGraph(Counted)

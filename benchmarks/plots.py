@@ -48,7 +48,7 @@ def overhead(told: Figures, path: Path) -> None:
         rows = [
             c for c in told["cases"] if (c["shape"], c["keeper"]) == ("chain", keeper)
         ]
-        for name in ("mendgraph", "create_agent", "langgraph"):
+        for name in ("mendgraph", "create_agent", "two_loops", "langgraph"):
             have = [row for row in rows if name in row]
             steps = [row["steps"] for row in have]
             costs = [row[name]["cpu_ms"] for row in have]
