@@ -16,9 +16,10 @@ from typing import Any
 from measure import end, quick_wanted, show
 from peers import PEERS
 from peers.base import Result, carry_out
-from simulated.faults import Kind, Schedule, kinds, schedule
 from simulated.mind import Luck
-from simulated.tasks import Task, make
+
+from mendgraph.bench.faults import Kind, Schedule, kinds, schedule
+from mendgraph.bench.tasks import Task, make
 
 MIX: tuple[tuple[float, str, tuple[str, ...]], ...] = (
     (0.45, "transient", ("http_503", "http_429", "timeout", "reset")),

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from measure import end, percentile, quick_wanted, show
-from simulated.faults import RAISED, Schedule
-from simulated.tasks import AS_OF, chain
-from simulated.world import World
 
+from mendgraph.bench.faults import RAISED, Schedule
+from mendgraph.bench.tasks import AS_OF, chain
+from mendgraph.bench.world import World
 from mendgraph.nodes.brief import Brief
 from mendgraph.nodes.checks import Seen, inspect
 from mendgraph.nodes.classify.decide import classify

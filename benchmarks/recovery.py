@@ -6,63 +6,21 @@ not against the agent's word. Controls come first: they must hold or the run fai
 
 import asyncio
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from measure import end, quick_wanted, show
 from peers import PEERS
 from peers.base import Result, carry_out
-from simulated.faults import Kind, Schedule, kinds, schedule, seeds
 from simulated.mind import Luck
-from simulated.tasks import SHAPES, Task, make
+
+from mendgraph.bench.cases import NONE, Case, cases
+from mendgraph.bench.faults import seeds
+from mendgraph.bench.tasks import SHAPES, make
 
 QS = (0.0, 0.1, 0.3)
 QUICK_PEERS = ("mendgraph", "create_agent best", "null")
 NO_MODEL = frozenset({"bare LangGraph", "null"})
-TWO = (
-    ("http_503", "form_422"),
-    ("timeout", "stale"),
-    ("http_404", "reset"),
-    ("empty", "http_502"),
-)
-"""Pairs of faults that hit one task."""
-NONE = Schedule({})
-
-
-@dataclass(frozen=True)
-class Case:
-    """One task with its faults."""
-
-    task: Task
-    faults: Schedule
-    group: str
-    seed: int
-    held_out: bool
-
-
-def shapes_for(chosen: Sequence[Kind]) -> tuple[str, ...]:
-    """Return the shapes in which the faults have something to hit."""
-    if any(kind.on == "publish" for kind in chosen):
-        return ("publish",)
-    return ("chain", "diamond", "fan")
-
-
-def cases(runs: int) -> list[Case]:
-    """Return the grid: every kind alone, then the pairs, over shapes and seeds."""
-    known = kinds()
-    rows = [([kind], kind.group) for kind in known.values()]
-    rows += [([known[a], known[b]], "two faults") for a, b in TWO]
-    return [each for chosen, group in rows for each in _row(chosen, group, runs)]
-
-
-def _row(chosen: list[Kind], group: str, runs: int) -> Iterable[Case]:
-    shapes = shapes_for(chosen)
-    for number in range(runs):
-        seed = seeds()[number % len(seeds())]
-        task = make(shapes[number % len(shapes)], seed)
-        held_out = any(kind.held_out for kind in chosen)
-        yield Case(task, schedule(task, chosen, seed), group, seed, held_out)
 
 
 def share(results: Sequence[Result], what: str) -> float:

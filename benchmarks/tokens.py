@@ -15,11 +15,11 @@ from langchain_core.tools import render_text_description_and_args
 from measure import end, quick_wanted, show
 from peers import PEERS
 from peers.base import carry_out
-from simulated.faults import Schedule, kinds, schedule
 from simulated.mind import Luck
-from simulated.tasks import Task, chain
-from simulated.world import World
 
+from mendgraph.bench.faults import Schedule, kinds, schedule
+from mendgraph.bench.tasks import Task, chain
+from mendgraph.bench.world import World
 from mendgraph.state.tokens import count_tokens
 
 SENTENCE = "Plan this task as JSON steps with tool, arguments and dependencies."

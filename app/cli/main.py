@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from mendgraph.cli import evals, memory
+from mendgraph.cli.bench import bench
 from mendgraph.cli.books import rules, strategies
 from mendgraph.cli.demo import demo
 from mendgraph.cli.doctor import doctor
@@ -41,6 +42,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (new, BEGINNING),
     (demo, BEGINNING),
     (doctor, BEGINNING),
+    (bench, BEGINNING),
 )
 """Every command and the panel of the help it is shown in."""
 GROUPS = ((memory.group, "memory", LEARNED), (evals.group, "eval", LEARNED))

@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypedDict
 from langgraph.graph import START, StateGraph
 from langgraph.types import RetryPolicy
 from simulated.mind import takes_sources
-from simulated.tasks import Wanted
 
+from mendgraph.bench.tasks import Wanted
 from peers.base import Said, Setup
 
 

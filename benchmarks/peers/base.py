@@ -5,11 +5,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from simulated.faults import Schedule
 from simulated.mind import Luck
 from simulated.model import SimulatedModel
-from simulated.tasks import Task
-from simulated.world import World
+
+from mendgraph.bench.desk import holds
+from mendgraph.bench.faults import Schedule
+from mendgraph.bench.tasks import Task
+from mendgraph.bench.world import World
 
 HOPELESS = frozenset({"hopeless"})
 
@@ -106,9 +108,3 @@ def _judged(setup: Setup, said: Said, error: str, **times: float) -> Result:
         extra=said.extra,
         **times,
     )
-
-
-def holds(task: Task, world: World, answer: str) -> bool:
-    """Tell whether an answer has the right values and every effect happened."""
-    published = all(key in world.effects for key in task.published)
-    return published and all(value in answer for value in task.last)

@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Callable
 
+from mendgraph.bench.tasks import Wanted
 from simulated.mind import Luck, Try, read, takes_sources, wanted_in
 from simulated.talking import Talk
-from simulated.tasks import Wanted
 
 PLANNER = "come up with a simple step by step plan"
 REPLANNER = "Update your plan accordingly"

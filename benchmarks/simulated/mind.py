@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulated.tasks import AS_OF, Wanted
+from mendgraph.bench.tasks import AS_OF, Wanted
 
 PATIENCE = 3
 """Times the model makes the same call for a fault that looks transient."""

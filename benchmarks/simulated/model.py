@@ -20,12 +20,12 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ConfigDict, PrivateAttr
 
+from mendgraph.bench.world import Clock
 from mendgraph.state.tokens import count_tokens
 from simulated.graphs import GRAPH_ROLES
 from simulated.mind import Luck
 from simulated.roles import ROLES
 from simulated.talking import talk_in, text_of, transcript_in
-from simulated.world import Clock
 
 ROLE = re.compile(r"^ROLE: (\w+)", re.MULTILINE)
 SUMMARY = "Context Extraction Assistant"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mendgraph.bench.tasks import AS_OF, Wanted
 from simulated.mind import Luck, Mind, Move, Try, read, wanted_in
-from simulated.tasks import AS_OF, Wanted
 
 RULE = (
     "size(output.rows) == output.row_count && size(output.rows) > 0"

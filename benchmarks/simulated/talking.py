@@ -6,8 +6,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from mendgraph.bench.tasks import Wanted
 from simulated.mind import Luck, Mind, Move, Try, flaw, read, wanted_in
-from simulated.tasks import Wanted
 
 RESULT = re.compile(r"^result (s\d+) = (.+)$", re.MULTILINE)
 XML_CALL = re.compile(

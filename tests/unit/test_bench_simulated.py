@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from simulated.faults import kinds, schedule, seeds
 from simulated.mind import Luck, Mind, Try, read, wanted_in
-from simulated.tasks import SHAPES, Wanted, chain, make, publishing
-from simulated.world import World
+
+from mendgraph.bench.faults import kinds, schedule, seeds
+from mendgraph.bench.tasks import SHAPES, Wanted, chain, make, publishing
+from mendgraph.bench.world import World
 
 
 @given(st.integers(0, 10**6), st.text(max_size=8), st.text(max_size=8))

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from simulated.tasks import Task
+from mendgraph.bench.tasks import Task
 
 FILE = Path(__file__).with_name("faults.json")
 Answer = dict[str, Any]
@@ -75,7 +75,8 @@ class Schedule:
 
 def schedule(task: Task, chosen: list[Kind], seed: int) -> Schedule:
     """Return where kinds hit a task: different steps, drawn from the seed."""
-    rng = random.Random(f"{task.name}:{seed}:{[kind.name for kind in chosen]}")
+    drawn_from = f"{task.name}:{seed}:{[kind.name for kind in chosen]}"
+    rng = random.Random(drawn_from)  # noqa: S311  reproducible
     free = [step for step in task.steps if step.tool != "published"]
     hits: dict[str, Kind] = {}
     for kind in chosen:

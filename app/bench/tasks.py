@@ -117,7 +117,7 @@ def publishing(name: str) -> Task:
 
 def make(shape: str, seed: int) -> Task:
     """Return the task of a shape and a seed."""
-    size = random.Random(f"{shape}:{seed}").randint(3, 6)
+    size = random.Random(f"{shape}:{seed}").randint(3, 6)  # noqa: S311  reproducible
     name = f"{shape}{seed}"
     if shape == "single":
         return chain(1, name)

@@ -6,8 +6,8 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from simulated.faults import DAMAGED, Kind, Schedule, raised
-from simulated.tasks import AS_OF, ROWS, Task, Wanted, value_of
+from mendgraph.bench.faults import DAMAGED, Kind, Schedule, raised
+from mendgraph.bench.tasks import AS_OF, ROWS, Task, Wanted, value_of
 
 TOOL_S = 0.2
 """Simulated seconds of one tool call."""
