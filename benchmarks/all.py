@@ -26,11 +26,9 @@ from page import write_page
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
-PAGE, IMAGES, KEPT = (
-    DOCS / "BENCHMARKS.md",
-    DOCS / "images",
-    HERE / "results" / "latest.json",
-)
+PAGE, IMAGES = DOCS / "BENCHMARKS.md", DOCS / "images"
+KEPT, BEFORE = HERE / "results" / "latest.json", HERE / "results" / "before.json"
+"""Figures of the last full run, and of an older commit for comparison."""
 LIMIT_S = 2_400
 
 
@@ -197,7 +195,8 @@ def written(kept: dict[str, Any]) -> int:
         if "figures" in told
     }
     drawn = draw_all(figures, IMAGES)
-    PAGE.write_text(write_page(kept, drawn), encoding="utf-8")
+    old = json.loads(BEFORE.read_text(encoding="utf-8")) if BEFORE.exists() else {}
+    PAGE.write_text(write_page(kept, drawn, old), encoding="utf-8")
     print(f"wrote docs/{PAGE.name} and {len(drawn)} plots")
     return 0
 

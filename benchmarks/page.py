@@ -1,8 +1,11 @@
 """The document: tables from the figures of one run, targets missed named as such."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from changes import changes
+from losses import losses
+from tables import table
 from targets import all_targets
 
 Figures = Mapping[str, Any]
@@ -60,13 +63,6 @@ TITLES: Mapping[str, str] = {
     "rollback": "Rollback",
     "latency": "Latency of decisions",
 }
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a Markdown table."""
-    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
-    return "\n".join(lines)
 
 
 def _recovery(told: Figures) -> str:
@@ -249,11 +245,18 @@ def _other(name: str, told: Figures) -> str:
     return f"## {name}\n\n{table(['figure', 'value'], rows)}"
 
 
-def write_page(kept: Figures, drawn: Mapping[str, str]) -> str:
-    """Return the whole document."""
+def write_page(kept: Figures, drawn: Mapping[str, str], before: Figures) -> str:
+    """Return the whole document.
+
+    Args:
+        kept: Figures of this run.
+        drawn: Measure → file name of its plot.
+        before: Figures of an older commit, taken with the scripts of today.
+    """
     measures = kept["measures"]
     figures = {n: told["figures"] for n, told in measures.items() if "figures" in told}
-    parts = [HEAD, _machine(kept["machine"]), _summary(figures), _losses(figures)]
+    parts = [HEAD, _machine(kept["machine"]), _summary(figures)]
+    parts += [changes(figures, before), losses(figures)]
     for name, section in SECTIONS.items():
         if name in figures:
             image = (
@@ -280,55 +283,6 @@ def _summary(figures: Mapping[str, Figures]) -> str:
         for t in all_targets(figures)
     ]
     return f"## Targets\n\n{table(['measure', 'target', 'found', 'met'], rows)}"
-
-
-def _losses(figures: Mapping[str, Figures]) -> str:
-    """Name where another agent is better than ours, from the figures."""
-    lost = (_lost_tokens, _lost_recovery, _lost_overhead)
-    found = [line for each in lost for line in each(figures)]
-    lines = "\n".join(f"- {each}" for each in found) or "- none in this run"
-    return f"## Where others are better\n\n{lines}"
-
-
-def _lost_tokens(figures: Mapping[str, Figures]) -> list[str]:
-    units = {"tokens": "prompt tokens", "seconds": "simulated seconds"}
-    return [
-        f"chain of {size}, no faults: {name} takes {other[what]} {unit}, "
-        f"mendgraph {row['mendgraph'][what]}"
-        for size, row in figures.get("tokens", {}).get("clean", {}).items()
-        for name, other in row.items()
-        for what, unit in units.items()
-        if other["success"] and other[what] < row["mendgraph"][what]
-    ]
-
-
-def _lost_recovery(figures: Mapping[str, Figures]) -> list[str]:
-    lost = []
-    for q, groups in figures.get("recovery", {}).get("grid", {}).items():
-        for group, row in groups.items():
-            ours = row["mendgraph"]
-            for name, other in row.items():
-                if other["success"] > ours["success"]:
-                    lost.append(
-                        f"{group}, q = {q}: {name} succeeds in {other['success']:.0%}"
-                        f" of the runs, mendgraph in {ours['success']:.0%}"
-                    )
-                fewer = 0 < other["model_calls"] < ours["model_calls"]
-                if fewer and other["success"] >= ours["success"]:
-                    lost.append(
-                        f"{group}, q = {q}: {name} needs {other['model_calls']:.1f}"
-                        f" model calls, mendgraph {ours['model_calls']:.1f}"
-                    )
-    return lost
-
-
-def _lost_overhead(figures: Mapping[str, Figures]) -> list[str]:
-    return [
-        f"overhead, {case['shape']}, {case['keeper']}, {case['steps']} steps: "
-        f"create_agent is {case['of_create_agent']['cpu_ms']['median']:.1f} x faster"
-        for case in figures.get("overhead", {}).get("cases", ())
-        if case.get("of_create_agent", {}).get("cpu_ms", {}).get("median", 0) > 1
-    ]
 
 
 def _commands(measures: Figures) -> str:

@@ -93,7 +93,7 @@ def test_the_page_names_misses_and_losses():
     }
     for row in figures["grid"]["0.0"].values():
         row.setdefault("peer", dict(GOOD))
-    page = write_page(kept, {})
+    page = write_page(kept, {}, {})
     assert "**missed**" in page
     assert "peer succeeds in 100% of the runs, mendgraph in 50%" in page
     assert "`python x.py`" in page
@@ -126,3 +126,24 @@ def test_turns_are_interleaved_and_compared_turn_by_turn():
         "high": 2.0,
     }
     assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
+
+
+def test_what_an_older_commit_did_stands_beside():
+    """Both come from figures; nothing is shown where one side is missing."""
+    runner = importlib.import_module("changes")
+    old = {
+        "commit": "abc1234",
+        "measures": {"recovery": {"figures": worse(success=0.5)}},
+    }
+    told = runner.changes({"recovery": RECOVERY}, old)
+    assert "`abc1234`" in told
+    assert "| success under faults, q = 0.0 | 0.9 | 1 |" in told
+    assert runner.changes({}, old) == ""
+    assert runner.changes({"recovery": RECOVERY}, {}) == ""
+
+
+def test_the_makespan_guard_sees_a_barrier():
+    """Where a branch waits for a slow sibling, the guard says in which graph."""
+    row = {"median": 1.6, "low": 1.5, "high": 1.7}
+    figures = {"cases": {"layered": {"mendgraph": row}}}
+    assert broken("makespan", figures) == ["makespan: layered: 1.50 x the bound"]
