@@ -18,6 +18,7 @@ from mendgraph.nodes.learning import REHEARSAL
 from mendgraph.state.policy import ToolPolicy
 from mendgraph.state.record import Record
 from mendgraph.tools.cel import RuleError, compile_rule
+from mendgraph.tools.contained import guarded
 from mendgraph.tools.doubles.faulty import (
     Attempt,
     Fault,
@@ -176,7 +177,7 @@ def _double(entry: Entry, injected: Sequence[Injection]) -> BaseTool:
         calls.append(arguments)
 
         async def real() -> Any:
-            value = await entry.tool.ainvoke(arguments)
+            value = await guarded(entry.tool).ainvoke(arguments)
             seen.append(value)
             return value
 

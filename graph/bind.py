@@ -29,22 +29,31 @@ CHECKPOINTER = "__pregel_checkpointer"
 
 
 class Background:
-    """One event loop on a daemon thread, started when first needed."""
+    """One event loop on a daemon thread, started when needed, and anew when it died."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._guard = threading.Lock()
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the running loop."""
+        """Return the running loop; a forked process has the loop, not its thread."""
         with self._guard:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                thread = threading.Thread(
-                    target=self._loop.run_forever, name="mendgraph-loop", daemon=True
-                )
-                thread.start()
+            if self._loop is None or not self._lives(self._loop):
+                self._loop = self._started()
             return self._loop
+
+    def _lives(self, loop: asyncio.AbstractEventLoop) -> bool:
+        served = self._thread is not None and self._thread.is_alive()
+        return served and not loop.is_closed()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=loop.run_forever, name="mendgraph-loop", daemon=True
+        )
+        self._thread.start()
+        return loop
 
     def run(self, work: Coroutine[Any, Any, Value]) -> Value:
         """Run a coroutine on the loop and wait for it."""

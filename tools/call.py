@@ -6,10 +6,11 @@ limit is left; whether it had an effect is then unknown.
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -20,6 +21,7 @@ from langgraph.errors import GraphBubbleUp
 from mendgraph.state.failure import FailureFacts, Layer
 from mendgraph.state.masking import MASK, is_secret_name
 from mendgraph.state.record import Record
+from mendgraph.tools.contained import awaited, guarded, returned
 from mendgraph.tools.facts import gather
 from mendgraph.tools.plain import json_value
 from mendgraph.tools.registry import Entry
@@ -80,8 +82,13 @@ async def call_tool(
         return Called(facts=facts, started_at=started, ended_at=clock())
 
 
-POOL = ThreadPoolExecutor(max_workers=512, thread_name_prefix="mendgraph-tool")
-"""Threads of synchronous tools; a loop's own pool has few, and waiting ones fill it."""
+@cache
+def _pool(_process: int) -> ThreadPoolExecutor:
+    """Return the threads of synchronous tools; a forked process starts its own.
+
+    A loop's own pool has few, and waiting ones fill it.
+    """
+    return ThreadPoolExecutor(max_workers=512, thread_name_prefix="mendgraph-tool")
 
 
 async def _invoke(
@@ -89,9 +96,9 @@ async def _invoke(
 ) -> Any:
     """Call a tool without blocking the loop, whether or not it is asynchronous."""
     if is_async(tool):
-        return await tool.ainvoke(given, config)
-    call = partial(copy_context().run, tool.invoke, given, config)
-    return await asyncio.get_running_loop().run_in_executor(POOL, call)
+        return await awaited(guarded(tool).ainvoke)(given, config)
+    call = partial(copy_context().run, returned(tool.invoke), given, config)
+    return await asyncio.get_running_loop().run_in_executor(_pool(os.getpid()), call)
 
 
 def is_async(tool: BaseTool) -> bool:

@@ -2,12 +2,14 @@
 
 A SystemExit ends the event loop that all steps share, and a StopIteration cannot pass
 a future, so who awaits it waits for ever. Both become plain errors of the tool here.
+On the loop a KeyboardInterrupt and a cancellation from outside pass; on a thread of its
+own a tool can only have raised them itself.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from functools import wraps
-from typing import Any
+from functools import partial, wraps
+from typing import Any, cast
 
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
@@ -17,17 +19,56 @@ class ToolLeft(RuntimeError):
 
 
 def contained(tool: BaseTool) -> BaseTool:
-    """Return the tool with its functions contained; tools of other classes as given."""
+    """Return the tool with its functions contained; tools of other classes as given.
+
+    Those are contained when they are called (`guarded`).
+    """
     if not isinstance(tool, StructuredTool | Tool):
         return tool
     changes = {
-        "func": _contained(tool.func) if tool.func else None,
-        "coroutine": _awaited(tool.coroutine) if tool.coroutine else None,
+        "func": returned(tool.func) if tool.func else None,
+        "coroutine": awaited(tool.coroutine) if tool.coroutine else None,
     }
     return tool.model_copy(update=changes)
 
 
-def _contained(function: Callable[..., Any]) -> Callable[..., Any]:
+class _Guarded:
+    """A tool of a class of its own as LangChain's methods see it.
+
+    They run `_arun` as a task of its own, and what that raises ends the loop before any
+    caller sees it. The tool is not copied, since it may keep something in itself.
+    """
+
+    def __init__(self, tool: BaseTool) -> None:
+        own = type(tool)
+        vars(self).update(
+            _guarded=tool,
+            _arun=awaited(tool._arun),  # noqa: SLF001  what LangChain awaits
+            arun=partial(own.arun, self),
+            ainvoke=partial(own.ainvoke, self),
+        )
+
+    @property
+    def __class__(self) -> type:
+        return type(vars(self)["_guarded"])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(vars(self)["_guarded"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(vars(self)["_guarded"], name, value)
+
+
+def guarded(tool: BaseTool) -> BaseTool:
+    """Return an asynchronous tool with its coroutine contained, to be awaited."""
+    if isinstance(tool, StructuredTool | Tool):
+        return tool  # contained when it was registered
+    return cast("BaseTool", _Guarded(tool))
+
+
+def returned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a synchronous function that raises nothing but plain errors."""
+
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -43,7 +84,9 @@ def _contained(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _awaited(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def awaited(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Return a coroutine function that cannot end the loop it runs on."""
+
     @wraps(function)
     async def call(*args: Any, **kwargs: Any) -> Any:
         try:
