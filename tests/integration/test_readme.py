@@ -48,7 +48,7 @@ def test_the_shown_commands_run(tmp_path):
         line
         for block in snippets("README.md", "bash")
         for line in block.splitlines()
-        if line.startswith("mendgraph ") and "--model" not in line
+        if line.startswith("mendgraph ") and not {"--model", "--live"} & {*line.split()}
     ]
     codes = []
     for line in lines:
