@@ -118,8 +118,18 @@ def read_answer(value: Any, question: Question) -> Decision:
         raise AnswerError(f"{where}: {fault['msg']}. Answer with {shape}") from error
     if decision.type not in allowed:
         raise AnswerError(f"{decision.type!r} is not allowed here. Answer with {shape}")
+    return _complete(decision)
+
+
+def _complete(decision: Decision) -> Decision:
+    """Return the decision if it says all it needs to; blank words say nothing."""
     if decision.type == "edit" and decision.edited_action is None:
         raise AnswerError('An edit needs "edited_action": {"name": ..., "args": {...}}')
+    if decision.type == "respond" and not (decision.message or "").strip():
+        raise AnswerError(
+            "A respond decision needs a message: "
+            '{"decisions": [{"type": "respond", "message": "your answer"}]}'
+        )
     return decision
 
 

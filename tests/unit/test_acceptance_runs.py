@@ -185,6 +185,8 @@ WRONG_ANSWERS = [
     ({"decisions": []}, "Answer with exactly one decision"),
     ({"decisions": [{"type": "yes"}]}, "'approve', 'edit', 'reject' or 'respond'"),
     ({"decisions": [{"type": "edit"}]}, 'An edit needs "edited_action"'),
+    ({"decisions": [{"type": "respond"}]}, '{"type": "respond", "message": '),
+    ({"decisions": [{"type": "respond", "message": " \n"}]}, "needs a message"),
     ({"nobody": APPROVE}, "no open question has the id 'nobody'"),
 ]
 

@@ -13,6 +13,8 @@ QUESTION = Question(
     allowed=("approve", "edit"),
 )
 
+OPEN = QUESTION.but(allowed=())
+
 
 def test_a_question_becomes_a_human_interrupt():
     """Name, arguments and allowed decisions carry over."""
@@ -47,6 +49,13 @@ def test_words_of_the_inbox_become_a_message():
     """A response's text is the message of the decision."""
     expected = {"decisions": [{"type": "respond", "message": "wait"}]}
     assert from_inbox([{"type": "response", "args": "wait"}]) == expected
+
+
+@pytest.mark.parametrize("args", [None, "", "  "])
+def test_a_response_without_words_is_refused(args):
+    """It reads as a respond decision, and that needs a message."""
+    with pytest.raises(AnswerError, match="needs a message"):
+        read_answer(from_inbox([{"type": "response", "args": args}]), OPEN)
 
 
 @pytest.mark.parametrize(
