@@ -7,6 +7,7 @@ the smallest safe correction where nothing was confirmed (6.2, 6.3).
 from mendgraph.nodes.bands import Band, band_of, safest
 from mendgraph.nodes.economy import Level, Luxury, allows, drop_note, ladder
 from mendgraph.nodes.findings import Findings, findings
+from mendgraph.nodes.learning import source_of
 from mendgraph.nodes.monitor import has_fallback
 from mendgraph.nodes.opinions import agrees, opinion, sampled
 from mendgraph.nodes.pausing import ask_model
@@ -158,7 +159,7 @@ def joined(
         confidence=confidence,
         stated=draft.confidence,
         band=band_of(confidence).value,
-        source="model",
+        source=source_of(run, "model"),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mendgraph.nodes.premend import UNMENDED, is_premended
 from mendgraph.nodes.work import Work
 from mendgraph.state.failure import Failure
-from mendgraph.state.lesson import Application, NextAction, Reflection
+from mendgraph.state.lesson import Application, NextAction, Reflection, Source
 from mendgraph.state.masking import mask_value
 from mendgraph.state.outcome import Tier
 from mendgraph.tools.influences import Influence
@@ -20,6 +20,8 @@ MENDING = frozenset({Tier.TIER2, Tier.TIER3, Tier.DIRECTED})
 """Attempts that carry out a correction worth remembering."""
 MOST_INFLUENCES = 3
 """Changed arguments of one fix that the sensitivity map is told of."""
+MAKERS: dict[str, Source] = {"model": "model", "person": "person"}
+"""Sources of a call that say who changed it."""
 REHEARSAL = "rehearsal"
 """Key of `configurable` that marks a run as rehearsed."""
 
@@ -39,6 +41,11 @@ async def observed(run: Run, tool: str, elapsed_ms: float, *, ok: bool) -> None:
 def rehearsed(run: Run) -> bool:
     """Tell whether this run rehearses: what it teaches is marked so (F56)."""
     return bool((run.config.get("configurable") or {}).get(REHEARSAL))
+
+
+def source_of(run: Run, maker: Source) -> Source:
+    """Return who a reflection is by; whoever makes it in a rehearsal, that is it."""
+    return "rehearsal" if rehearsed(run) else maker
 
 
 async def applied(work: Work, run: Run, *, worked: bool) -> list[dict[str, Any]]:
@@ -135,9 +142,16 @@ def _snapshot(
         signature=failure.signature,
         resolved=worked,
         light=True,
-        source="rehearsal" if rehearsed(run) else "rules",
+        source=source_of(run, _maker(work, deep)),
         created_at=str(run.now()),
     )
+
+
+def _maker(work: Work, deep: Reflection | None) -> Source:
+    """Return who thought of the fix; what was learned before is applied by rules."""
+    if deep is not None:
+        return deep.source
+    return MAKERS.get(work.call.source or "", "rules")
 
 
 async def _count(work: Work, run: Run, snapshot: Reflection, *, worked: bool) -> None:

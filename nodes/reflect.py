@@ -10,6 +10,7 @@ from mendgraph.nodes.aftermath import surely_nothing
 from mendgraph.nodes.deciding import DIRECTED, decided
 from mendgraph.nodes.deep import deep_reflection
 from mendgraph.nodes.endings import end_failed
+from mendgraph.nodes.learning import source_of
 from mendgraph.nodes.monitor import has_fallback
 from mendgraph.nodes.remembering import remember_reflection
 from mendgraph.nodes.work import Work
@@ -73,7 +74,7 @@ def baseline(work: Work, run: Run, failure: Failure) -> Reflection:
         category=verdict.category.value,
         subclass=verdict.subclass.value,
         signature=failure.signature,
-        source="rules",
+        source=source_of(run, "rules"),
         created_at=str(run.now()),
     )
 

@@ -10,6 +10,9 @@ from pydantic import Field
 
 from mendgraph.state.record import Record
 
+Source = Literal["rules", "model", "person", "rehearsal"]
+"""Who a reflection is by."""
+
 
 class NextAction(StrEnum):
     """The closed set of fixes a reflection may direct."""
@@ -57,7 +60,7 @@ class Reflection(Record):
     """Whether the directed fix worked; None while open."""
     light: bool = False
     """A tier-2 snapshot, not stored for the long term (F38)."""
-    source: Literal["rules", "model", "person", "rehearsal"] = "rules"
+    source: Source = "rules"
     created_at: str = ""
 
 

@@ -73,7 +73,9 @@ def _run(
     place: Path, uri: str, model: Any, console: Console, name: str
 ) -> Mapping[str, Any]:
     """Run the task once on a thread of its own; return the final state."""
+    from mendgraph.demo.rehearsal import RehearsalModel
     from mendgraph.graph.build import create_mend_agent
+    from mendgraph.nodes.learning import REHEARSAL
 
     toolkit = demo_toolkit(uri, place / "out")
     agent = create_mend_agent(
@@ -84,7 +86,8 @@ def _run(
         seeded=False,
         paths=1,
     )
-    config: Any = {"configurable": {"thread_id": name}}
+    rehearsed = isinstance(model, RehearsalModel)
+    config: Any = {"configurable": {"thread_id": name, REHEARSAL: rehearsed}}
     console.rule(f"{name} run")
     try:
         state = _watched(agent, config, console)

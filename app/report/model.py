@@ -6,9 +6,12 @@ from typing import Any
 from mendgraph.report import spans, steps, tally, verdict
 from mendgraph.report.records import Bar, Mend, RunView, Said, Thought
 from mendgraph.report.sources import Sources, masked
-from mendgraph.state.correction import CorrectionEntry
-from mendgraph.state.lesson import Reflection
+from mendgraph.state.correction import Action, CorrectionEntry
+from mendgraph.state.lesson import NextAction, Reflection
+from mendgraph.state.outcome import StepRecord, StepStatus
 
+ASKING = frozenset({NextAction.CLARIFY, NextAction.GATHER_EVIDENCE})
+"""Decisions of a reflection that put a question to a person."""
 DROPPED = frozenset({"budget", "context", "dropped"})
 """Kinds of notes that tell what was left out to keep within a budget."""
 TEXTS = ("text", "message", "note", "reason", "question", "description")
@@ -63,7 +66,7 @@ def view(
         nodes=nodes,
         bars=bars,
         thoughts=thoughts,
-        corrections=tuple(_mends(sources)),
+        corrections=_corrections(sources),
         reflections=sources.reflections,
         meters=meters,
         dropped=tuple(each for each in notes if each.kind in DROPPED),
@@ -81,6 +84,47 @@ def _span(sources: Sources, bars: Iterable[Bar], thoughts: Iterable[Thought]) ->
     ends = [bar.end for bar in bars] + [each.end for each in thoughts]
     ends += [sources.since_origin(entry.at) for entry in sources.corrections]
     return max(0.0, *ends) if ends else 0.0
+
+
+def _corrections(sources: Sources) -> tuple[Mend, ...]:
+    """Return the trail, with the reflections that end in a question to a person."""
+    asking = (each for each in sources.reflections if each.decision in ASKING)
+    asked = (_asked(each, sources) for each in asking)
+    return tuple(sorted((*_mends(sources), *asked), key=lambda mend: mend.at))
+
+
+def _asked(reflection: Reflection, sources: Sources) -> Mend:
+    """Return the line of a reflection that asks a person; the trail has none for it."""
+    record = sources.steps.get(reflection.step_id)
+    done = record is not None and record.status is StepStatus.DONE
+    return Mend(
+        at=_moment(reflection, sources),
+        step_id=reflection.step_id,
+        plan_version=record.plan_version if record else 1,
+        trigger="",
+        cause=f"{reflection.category}: {reflection.subclass}",
+        action=Action.CLARIFY.value,
+        tier="none",
+        reason=_question(reflection, record),
+        worked=True if done else reflection.resolved,
+        reflection=reflection,
+    )
+
+
+def _question(reflection: Reflection, record: StepRecord | None) -> str:
+    """Return the question as it was asked where the step still has it."""
+    asked = record.escalation if record else None
+    if asked and asked.question and asked.reflection_id == reflection.id:
+        return asked.question
+    return reflection.next_action or reflection.observed_issue
+
+
+def _moment(reflection: Reflection, sources: Sources) -> float:
+    """Return when it was made; records of others may not say."""
+    try:
+        return sources.since_origin(float(reflection.created_at))
+    except ValueError:
+        return 0.0
 
 
 def _mends(sources: Sources) -> Iterable[Mend]:
@@ -106,11 +150,16 @@ def _mends(sources: Sources) -> Iterable[Mend]:
 
 
 def _behind(entry: CorrectionEntry, known: Iterable[Reflection]) -> Reflection | None:
-    """Return the newest reflection on the same step and signature."""
+    """Return the newest reflection on the same step and signature.
+
+    One that asks a person has a line of its own and is behind no other.
+    """
     fitting = [
         each
         for each in known
-        if each.step_id == entry.step_id and entry.signature == each.signature
+        if each.step_id == entry.step_id
+        and entry.signature == each.signature
+        and each.decision not in ASKING
     ]
     return fitting[-1] if fitting else None
 

@@ -89,6 +89,7 @@ class Mend(Record):
     step_id: str | None
     plan_version: int
     trigger: str
+    """Empty where the trail has no entry for it."""
     cause: str
     action: str
     tier: str
