@@ -25,6 +25,7 @@ from mendgraph.nodes.prompt_parts import (
     step_brief,
     step_json,
     tool_item,
+    tried_text,
 )
 from mendgraph.nodes.schemas import PlanDraft
 from mendgraph.nodes.templating import Prompt, data, prompt_tokens, render
@@ -156,7 +157,12 @@ def replan_prompt(brief: MendBrief, *, problems: Sequence[str] = ()) -> Prompt:
 
 def _what_failed(brief: MendBrief) -> str:
     records = [brief.records.get(step_id) for step_id in sorted(brief.failed)]
-    facts = [failure_text(r.failure) for r in records if r and r.failure]
+    facts = [
+        part
+        for record in records
+        if record and record.failure
+        for part in (failure_text(record.failure), tried_text(record.attempts))
+    ]
     looked = reflection_text(brief.reflection) if brief.reflection else ""
     return "\n".join(part for part in (*facts, looked, mask(brief.reason)) if part)
 

@@ -167,6 +167,18 @@ def attempt_lines(attempts: Sequence[Attempt], newest: int = 6) -> list[str]:
     ]
 
 
+def tried_text(attempts: Sequence[Attempt]) -> str:
+    """Return in one line how a step was called, where that was more than once."""
+    if len(attempts) < 2:  # noqa: PLR2004  one call is told by its failure
+        return ""
+    told = (
+        f"{each.tool}"
+        + (f", changed {', '.join(each.changed)}" if each.changed else "")
+        for each in attempts[-6:]
+    )
+    return f"tried: {'; '.join(told)}"
+
+
 def reflection_text(reflection: Reflection) -> str:
     """Return what a reflection concluded; hypotheses are called so."""
     cause = reflection.confirmed_cause

@@ -22,6 +22,8 @@ DONE = re.compile(r"^(\w+) \[done\]", re.MULTILINE)
 FIXES = frozenset({"patch", "fallback", "retry", "local_replan", "give_up"})
 REFUSED = re.compile(r"^(?:Mend this in your last|tried before as)", re.MULTILINE)
 """What tells the model that it has decided this before, and wrongly."""
+BEFORE = re.compile(r"^tried before as \S+ with (\w+):", re.MULTILINE)
+TRIED = re.compile(r"^tried: (.+)$", re.MULTILINE)
 SHUT = "whole service"
 
 
@@ -112,13 +114,23 @@ def shown_in(prompt: str) -> Shown | None:
     facts = _facts(prompt)
     args = _arguments(prompt)
     attempts = ATTEMPT.findall(prompt)
+    before = _tried(prompt)
     error = f"{facts.get('message', '')} {facts.get('body', '')}"
     tool = attempts[-1][2] if attempts else step.tool
-    tries = [Try(row[2], row[4], args) for row in attempts] or [Try(tool, error, args)]
+    tries = [Try(row[2], row[4], args) for row in attempts]
+    tries = tries or [Try(each, error, args) for each in before or [tool]]
     tries[-1] = Try(tool, error, args)
     implicit = bool(facts.get("problems")) or '"error"' in str(facts.get("body", ""))
     spare = '"fallback":' in prompt
     return Shown(step, tool, args, error, implicit, tuple(tries), spare)
+
+
+def _tried(prompt: str) -> list[str]:
+    """Return the tools of earlier calls a replan prompt tells of, the oldest first."""
+    earlier = BEFORE.findall(prompt)
+    found = TRIED.search(prompt)
+    now = [part.split(",")[0].strip() for part in found[1].split(";")] if found else []
+    return [*earlier, *now]
 
 
 def _facts(prompt: str) -> dict[str, Any]:

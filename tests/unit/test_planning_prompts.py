@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from mendgraph.nodes.brief import Brief, MendBrief
 from mendgraph.nodes.plan_prompts import _id_ranges
-from mendgraph.nodes.prompt_parts import signature
+from mendgraph.nodes.prompt_parts import signature, tried_text
 from mendgraph.nodes.prompts import (
     patch_prompt,
     plan_prompt,
@@ -214,6 +214,18 @@ def test_a_local_replan_shows_the_cone_and_no_more():
     assert "stage s1.." in prompt["user"]
     assert '"id":"s11"' not in prompt["user"]
     assert "Ids used before: s1..s20" in prompt["user"]
+
+
+def test_a_replan_is_told_in_a_line_what_was_tried():
+    """Every call with what it changed; a single call is told by its failure."""
+    times = {"started_at": 1.0, "ended_at": 2.0, "status": "failed"}
+    calls = [
+        Attempt(number=1, tool="query", **times),
+        Attempt(number=2, tool="query", changed=("limit",), **times),
+        Attempt(number=3, tool="other", **times),
+    ]
+    assert tried_text(calls) == "tried: query; query, changed limit; other"
+    assert tried_text(calls[:1]) == ""
 
 
 @pytest.mark.parametrize(
