@@ -5,7 +5,7 @@ cannot hold the interpreter; rules see a bounded view of outputs (`bounded_view`
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,8 @@ _MACROS = re.compile(r"\.(?:all|exists|exists_one|map|filter)\s*\(")
 _LITERALS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _INDEXED = re.compile(r"\bsteps\s*\[\s*(?:\"([^\"]+)\"|'([^']+)')\s*\]")
 _STEPS = re.compile(r"\bsteps\b")
+_WORDLIKE = re.compile(r"\d+|in|true|false|null")
+"""Ids that also mean something else where no field of theirs is read."""
 
 
 class RuleError(ValueError):
@@ -96,6 +98,43 @@ def compile_rule(source: str) -> Expression:
         RuleError: It does not compile, is too long or nests too deep.
     """
     return Expression(source)
+
+
+def indexed(source: str, ids: Iterable[str]) -> str | None:
+    """Return an expression with the steps that CEL cannot name as `steps["id"]`.
+
+    Such are ids with signs, spaces or other letters, and reserved words.
+
+    Returns:
+        None where it names no such step.
+    """
+    unnamed = sorted((i for i in ids if not _is_name(i)), key=len, reverse=True)
+    if not unnamed:
+        return None
+    bare = "|".join(map(_bare, unnamed))
+    pattern = re.compile(rf"{_LITERALS.pattern}|(?P<id>(?<![\w.])(?:{bare}))")
+    written = pattern.sub(_index, source)
+    return written if written != source else None
+
+
+def _bare(step_id: str) -> str:
+    after = r"(?=\.[A-Za-z_]|\[)" if _WORDLIKE.fullmatch(step_id) else r"(?![\w-])"
+    return re.escape(step_id) + after
+
+
+def _index(found: re.Match[str]) -> str:
+    step_id = found["id"]
+    if step_id is None:
+        return found[0]  # inside a text
+    quote = "'" if '"' in step_id else '"'
+    return f"steps[{quote}{step_id}{quote}]"
+
+
+def _is_name(step_id: str) -> bool:
+    try:
+        return compile_rule(step_id).names() == {step_id}
+    except RuleError:
+        return False
 
 
 def bounded_view(value: Any) -> Any:

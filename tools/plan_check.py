@@ -4,7 +4,8 @@ Structure is judged by `mendgraph.state.algebra`; here come tools, argument sche
 bindings and rules. Every message names the step.
 """
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
 
@@ -13,13 +14,15 @@ from pydantic import ValidationError
 from mendgraph.state.algebra import PlanError, ancestors, structural_problems
 from mendgraph.state.limits import Limits
 from mendgraph.state.plan import Plan, Risk, Step, SubTask
-from mendgraph.tools.bindings import expressions
-from mendgraph.tools.cel import Expression, RuleError, compile_rule
+from mendgraph.tools.bindings import templates
+from mendgraph.tools.cel import Expression, RuleError, compile_rule, indexed
 from mendgraph.tools.policy_check import macro_names
 from mendgraph.tools.registry import Registry
 
 ALIASES = ("depends_on", "fallback_strategy", "risk_level")
 """Names of step fields in the documents' form that a typing error may come near."""
+_NUMBERED = re.compile(r"(?<![\w.])\d+(?:\.[A-Za-z_]|\[)")
+"""A field read of a number, which compiles and never has a value."""
 Late = Callable[[frozenset[str]], list[str]]
 """Steps that are read → those among them that do not come before the reader."""
 RULE_NAMES = frozenset({"output", "args", "error", "steps", "tool", "output_count"})
@@ -133,15 +136,16 @@ def _reference_problems(plan: Plan, step: Step, known: frozenset[str]) -> list[s
     fallback = step.fallback.inputs if step.fallback else {}
     late = partial(_not_before, plan, step)
     problems: list[str] = []
-    for what, parts in (
-        ("input", lambda: expressions(step.templates)),
-        ("fallback input", lambda: expressions(fallback)),
-        ("precondition_rule", lambda: _rules(step.precondition_rule)),
-        ("validation_rule", lambda: _rules(step.validation_rule)),
+    for what, sources in (
+        ("input", templates(step.templates)),
+        ("fallback input", templates(fallback)),
+        ("precondition_rule", filter(None, [step.precondition_rule])),
+        ("validation_rule", filter(None, [step.validation_rule])),
     ):
         problems += [
             f"step {step.id!r}, {what}: {problem}"
-            for problem in _judge(parts, step.id, late, known, rule="rule" in what)
+            for source in sources
+            for problem in _judge(source, step.id, late, known, rule="rule" in what)
         ]
     return problems
 
@@ -152,25 +156,22 @@ def _not_before(plan: Plan, step: Step, read: frozenset[str]) -> list[str]:
     return sorted(far - ancestors(plan, step.id)) if far else []
 
 
-def _rules(source: str | None) -> Iterable[Expression]:
-    return [compile_rule(source)] if source else []
-
-
 def _judge(
-    parts: Callable[[], Iterable[Expression]],
-    own: str,
-    late: Late,
-    known: frozenset[str],
-    *,
-    rule: bool,
+    source: str, own: str, late: Late, known: frozenset[str], *, rule: bool
 ) -> list[str]:
-    problems: list[str] = []
     try:
-        for expression in parts():
-            problems += _judge_one(expression, own, late, known, rule=rule)
+        expression = compile_rule(source)
     except RuleError as error:
-        problems.append(str(error))
-    return problems
+        return [f"{error}{_remedy(source, known, rule=rule)}"]
+    return _judge_one(expression, own, late, known, rule=rule)
+
+
+def _remedy(source: str, known: frozenset[str], *, rule: bool) -> str:
+    """Return how to write steps whose ids are no names to CEL; empty without any."""
+    written = indexed(source, known)
+    if written is None:
+        return ""
+    return f"; write {written}" if rule else f"; write {{{{ {written} }}}}"
 
 
 def _judge_one(
@@ -193,5 +194,17 @@ def _judge_one(
     free = expression.names() - known - RULE_NAMES - macro_names(source)
     if not rule:
         free |= expression.names() & (RULE_NAMES - {"steps"}) - known
-    problems += [f"{source!r} uses {n!r}, which is no step" for n in sorted(free)]
-    return problems
+    remedy = _remedy(source, known, rule=rule) if free else ""
+    problems += [
+        f"{source!r} uses {n!r}, which is no step{remedy}" for n in sorted(free)
+    ]
+    return problems + _of_numbers(source, known, rule=rule)
+
+
+def _of_numbers(source: str, known: frozenset[str], *, rule: bool) -> list[str]:
+    """Return what is wrong where a field of a number is read that is a step's id."""
+    if not _NUMBERED.search(source):
+        return []
+    numbers = frozenset(filter(str.isdecimal, known))
+    remedy = _remedy(source, numbers, rule=rule)
+    return [f"{source!r} reads a field of a number{remedy}"] if remedy else []
