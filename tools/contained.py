@@ -40,7 +40,7 @@ class _Guarded:
     """
 
     def __init__(self, tool: BaseTool) -> None:
-        own = type(tool)
+        own: Any = type(tool)
         vars(self).update(
             _guarded=tool,
             _arun=awaited(tool._arun),  # noqa: SLF001  what LangChain awaits
@@ -48,8 +48,9 @@ class _Guarded:
             ainvoke=partial(own.ainvoke, self),
         )
 
-    @property
+    @property  # type: ignore[misc]  # nothing sets it
     def __class__(self) -> type:
+        """The tool's class, so `isinstance` and `super()` hold in its methods."""
         return type(vars(self)["_guarded"])
 
     def __getattr__(self, name: str) -> Any:

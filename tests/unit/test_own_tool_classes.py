@@ -158,3 +158,19 @@ def test_a_cancellation_from_outside_passes() -> None:
     facts = called(Awaited(wait_s=5.0), timeout_s=0.05).facts
     assert facts is not None
     assert facts.message == "the tool gave no answer within 0.05 s"
+
+
+class Wrapping(Awaited):
+    """One that wraps the call from outside, as LangChain allows."""
+
+    async def ainvoke(self, given: Any, config: Any = None, **more: Any) -> Any:
+        self.calls += 10
+        return await super().ainvoke(given, config, **more)
+
+
+def test_a_tool_may_wrap_its_own_call() -> None:
+    """`super()` and what it keeps are the tool's there too."""
+    tool, leaving = Wrapping(), Wrapping(act=_leave)
+    assert called(tool, text="a").value["text"] == "a"
+    assert tool.calls == 11
+    assert called(leaving).facts is not None
