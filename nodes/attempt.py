@@ -71,7 +71,6 @@ async def attempt(
         tier=work.call.tier.value,
     )
     async with _turn(work, run, policy):
-        run.deps.boards.gate(work.state["round"]).leave(work.step.id)
         called = await _carry_out(work, prepared, run, await begin())
     await _record_health(run, policy, called)
     return await observe(work, prepared, run, entry, called)

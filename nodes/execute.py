@@ -27,6 +27,7 @@ async def execute(state: StepState, run: Run) -> dict[str, Any]:
     if ended:
         return {**FINISHED, **ended}
     prepared = await prepare(work, run)
+    run.deps.boards.gate(work.state["round"]).leave(work.step.id)
     if isinstance(prepared, Observation):
         return _update(prepared)
     mended, prepared = await premended(work, prepared, run)

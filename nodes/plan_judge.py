@@ -53,8 +53,8 @@ def judge_draft(draft: PlanDraft, brief: Brief, run: Run, ref: str | None) -> Ju
         plan = _merged(steps, draft, brief, run)
     except ReplanRefused as refusal:
         return Judged(None, refusal.problems)
-    problems = _repeated(plan, brief.base, brief)
-    if problems:
+    problems = [] if brief.answers else _repeated(plan, brief.base, brief)
+    if problems:  # a person's answer may have changed what failed
         return Judged(None, tuple(problems))
     answers, constraints = draft.constraint_answers, brief.constraints
     return _judged(plan, brief.base, constraints, answers, run, ref)
@@ -67,7 +67,13 @@ def _merged(steps: Sequence[Step], draft: PlanDraft, brief: Brief, run: Run) -> 
     if brief.scope == "reset":
         return reset_merge(base, steps, effects=effects, goal=goal)
     return global_merge(
-        base, steps, keep=draft.keep, done=brief.done, effects=effects, goal=goal
+        base,
+        steps,
+        keep=draft.keep,
+        done=brief.done,
+        effects=effects,
+        goal=goal,
+        again=bool(brief.answers),
     )
 
 

@@ -143,6 +143,7 @@ def global_merge(
     done: Collection[str],
     effects: Collection[str] = (),
     goal: str | None = None,
+    again: bool = False,
 ) -> Plan:
     """Return the next version of a plan with new steps and what must or may stay.
 
@@ -156,6 +157,7 @@ def global_merge(
         done: Steps with a finished result.
         effects: Steps whose effect stands in the ledger.
         goal: Another goal, when the requirement changed.
+        again: The same plan may be tried once more, as a person has answered.
 
     Raises:
         ReplanRefused: It reuses an id for something else or changes nothing.
@@ -167,7 +169,7 @@ def global_merge(
     _refuse(reused([step.id for step in new], plan))
     stay = [step for step in plan.steps if step.id in kept]
     gone = set(plan.ids) - kept
-    return _next_version(plan, [*stay, *new], gone, goal=goal)
+    return _next_version(plan, [*stay, *new], gone, goal=goal, again=again)
 
 
 def reset_merge(
@@ -198,7 +200,12 @@ def _with_ancestors(plan: Plan, ids: Iterable[str]) -> set[str]:
 
 
 def _next_version(
-    plan: Plan, steps: Sequence[Step], gone: Iterable[str], goal: str | None = None
+    plan: Plan,
+    steps: Sequence[Step],
+    gone: Iterable[str],
+    goal: str | None = None,
+    *,
+    again: bool = False,
 ) -> Plan:
     retired = tuple(dict.fromkeys((*plan.retired, *sorted(gone))))
     changes: Mapping[str, Any] = {
@@ -209,7 +216,7 @@ def _next_version(
     }
     after = plan.model_copy(update=changes)
     _refuse(structural_problems(after, max_steps=max(len(steps), 1)))
-    if shape(after) == shape(plan):
+    if not again and shape(after) == shape(plan):
         _refuse(["it is the plan that failed: the same tools with the same inputs"])
     return after
 

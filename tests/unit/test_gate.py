@@ -87,3 +87,34 @@ def test_an_interrupt_lets_the_others_on():
     )
     asked = asyncio.run(asyncio.wait_for(agent.ainvoke(plan_of(2, 3), CONFIG), 20))
     assert len(asked["__interrupt__"]) == 2
+
+
+def test_a_ready_step_that_waits_for_its_turn_holds_up_nobody():
+    """With one call of a service at a time, others' dependents go on meanwhile."""
+    done = []
+
+    async def slow(n: int) -> dict:
+        """Take its time."""
+        await asyncio.sleep(0.3)
+        done.append(f"slow{n}")
+        return {"n": n}
+
+    async def quick(n: int) -> dict:
+        """Be quick."""
+        done.append(f"quick{n}")
+        return {"n": n}
+
+    agent = create_mend_agent(
+        None,
+        tools=[slow, quick],
+        policies={
+            "slow": {"effect": "read", "concurrency": 1, "service": "s"},
+            "quick": {"effect": "read"},
+        },
+    )
+    steps = [{"id": f"s{i}", "tool": "slow", "inputs": {"n": i}} for i in range(3)]
+    steps.append({"id": "q0", "tool": "quick", "inputs": {"n": 0}})
+    after = {"id": "q1", "tool": "quick", "inputs": {"n": 1}, "depends_on": ["q0"]}
+    given = {"task": "t", "plan": {"steps": [*steps, after]}}
+    assert asyncio.run(agent.ainvoke(given))["status"] == "done"
+    assert done[:2] == ["quick0", "quick1"]

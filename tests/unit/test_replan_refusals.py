@@ -234,3 +234,16 @@ def test_a_fix_that_makes_the_failed_call_again_is_widened(fix):
     (looked,) = [r for r in desk.values["reflections"] if not r.get("light")]
     assert looked["decision"] == "local_replan"
     assert "the same call is known to fail" in looked["next_action"]
+
+
+def test_what_a_person_has_put_right_may_be_tried_again():
+    """After an answer the same call is no repetition: something has changed."""
+    world = World("s2")
+    again = {**called_as("n2", "s2", "s1"), "risk": "low"}
+    whole = {"goal": "g", "steps": [again], "keep": ["s1"]}
+    desk = Desk(world, {"reflect": [reflection("clarify")], "plan": [whole]})
+    asked = desk.run(given(*line_of(2)))
+    world.broken.discard("s2")
+    result = desk.answer(asked, "respond", "s2 exists now; try it again")
+    assert result["status"] == "done"
+    assert world.calls["s2"] == 2
