@@ -42,7 +42,7 @@ SIZES = (10, 100, 1_000)
 SHAPES = ("chain", "wide")
 KEEPERS = ("memory", "sqlite")
 FEW = 100
-"""Steps up to which a case is repeated fully; 1,000 steps are their own repetition."""
+"""Steps up to which a case has five turns; 1,000 steps have two."""
 MOST_QUADRATIC = 100
 """Steps up to which `create_agent` is run as a chain with SQLite: it writes its whole
 history again at every step, so 1,000 steps would take an hour."""
@@ -306,7 +306,7 @@ def main(quick: bool) -> None:
     asyncio.run(react("chain", "memory", 5)())
     sizes, repeats = ((60,), 3) if quick else (SIZES, 5)
     cases = [
-        case(shape, keeper, count, repeats if count <= FEW else 3)
+        case(shape, keeper, count, repeats if count <= FEW else 2)
         for keeper in KEEPERS
         for shape in SHAPES
         for count in sizes

@@ -20,7 +20,8 @@ no model; what is measured is what a framework does with faults, tokens and time
 NOTES: Mapping[str, str] = {
     "overhead": "Milliseconds a step: wall / processor time, medians of interleaved"
     " turns. Ratios are of processor time, with lowest and highest turn. Where a peer"
-    " is missing it was not run: its history grows with every step. Two empty loops are"
+    " is missing it was not run: its history grows with every step. Five turns, with"
+    " 1,000 steps at least two. Two empty loops are"
     " our graph with nodes that do nothing, made of LangGraph alone: what is above them"
     " is ours, what is below is LangGraph's and cannot be saved with this structure.",
     "makespan": "Wall time over the longer of critical path and work / width, steps of"
