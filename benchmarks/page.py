@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from briefs import BRIEFS, brief
 from changes import changes
 from losses import losses
 from tables import table
@@ -227,25 +228,6 @@ SECTIONS: Mapping[str, Callable[[Figures], str]] = {
 }
 
 
-def _flat(value: Any, name: str = "") -> list[tuple[str, Any]]:
-    """Return the leaves of figures with their path; long lists only by length."""
-    if isinstance(value, Mapping):
-        return [
-            leaf
-            for key, each in value.items()
-            if key != "versions"
-            for leaf in _flat(each, f"{name}.{key}" if name else str(key))
-        ]
-    if isinstance(value, list):
-        return [(name, f"{len(value)} entries")]
-    return [(name, value)]
-
-
-def _other(name: str, told: Figures) -> str:
-    rows = _flat(told)[:40]
-    return f"## {name}\n\n{table(['figure', 'value'], rows)}"
-
-
 def write_page(kept: Figures, drawn: Mapping[str, str], before: Figures) -> str:
     """Return the whole document.
 
@@ -265,7 +247,7 @@ def write_page(kept: Figures, drawn: Mapping[str, str], before: Figures) -> str:
             )
             body = section(figures[name])
             parts.append(f"## {TITLES[name]}\n\n{NOTES[name]}{image}\n\n{body}")
-    parts += [_other(n, f) for n, f in figures.items() if n not in SECTIONS]
+    parts += [brief(name, figures[name]) for name in BRIEFS if name in figures]
     parts.append(_commands(measures))
     return "\n\n".join(part for part in parts if part).replace("\n\n\n", "\n\n") + "\n"
 

@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -147,3 +148,15 @@ def test_the_makespan_guard_sees_a_barrier():
     row = {"median": 1.6, "low": 1.5, "high": 1.7}
     figures = {"cases": {"layered": {"mendgraph": row}}}
     assert broken("makespan", figures) == ["makespan: layered: 1.50 x the bound"]
+
+
+def test_every_measure_has_a_section_and_every_figure_is_there():
+    """The figures that were kept fill the whole page; none is left out unseen."""
+    runner = importlib.import_module("all")
+    page, briefs = importlib.import_module("page"), importlib.import_module("briefs")
+    names = {measure.name for measure in runner.MEASURES}
+    assert names == page.SECTIONS.keys() | briefs.BRIEFS.keys()
+    kept = json.loads(runner.KEPT.read_text(encoding="utf-8"))["measures"]
+    for name in briefs.BRIEFS.keys() & kept.keys():
+        told = briefs.brief(name, kept[name]["figures"])
+        assert told.startswith(f"## {briefs.BRIEFS[name].title}")
