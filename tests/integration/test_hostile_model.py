@@ -110,6 +110,7 @@ def reply(world: World, item: Any, dice: random.Random) -> dict[str, Any]:
     if kind == "approval" and chosen == "approve":
         world.approved += 1
     said = dice.choice(("retry", "retry", "do it another way", "go on", "", "stop"))
+    said = said or ("?" if chosen == "respond" else "")  # a respond says something
     return {"decisions": [{"type": chosen, "message": said}]}
 
 
