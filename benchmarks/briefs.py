@@ -22,8 +22,8 @@ class BriefTable:
 BRIEFS: Mapping[str, BriefTable] = {
     "replan": BriefTable(
         "Tokens of a local replan",
-        "Prompt tokens of a local replan over those of a global one; the plan has failed"
-        " at 60 % of its steps.",
+        "Prompt tokens of a local replan over those of a global one; the plan has"
+        " failed at 60 % of its steps.",
         tuple((f"{size} steps", f"ratio_{size}") for size in (10, 20, 50, 100)),
     ),
     "monitor": BriefTable(
@@ -41,8 +41,8 @@ BRIEFS: Mapping[str, BriefTable] = {
     "retrieval": BriefTable(
         "Retrieval of lessons",
         "Share of questions whose lesson is among the first five of 10,000; offline"
-        " hashing embedder. Both pulls: those of the planner, with the task and with its"
-        " draft, merged into five.",
+        " hashing embedder. Both pulls: those of the planner, with the task and with"
+        " its draft, merged into five.",
         (
             ("keywords alone", "table/all/keyword/hit@5"),
             ("vectors alone", "table/all/vector/hit@5"),
