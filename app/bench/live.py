@@ -6,7 +6,7 @@ left of the cap is every task's own budget, so at most one answer goes beyond it
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,33 +76,27 @@ def grid(runs: int) -> list[Case]:
     return [*clean(seeds()[0]), *cases(runs)]
 
 
-def run_all(
-    model: BaseChatModel,
-    chosen: Iterable[Case],
-    cap: Cap,
-    told: Callable[[Ran], None] = lambda _: None,
-) -> list[Ran]:
-    """Run tasks one after the other until they or the cap end.
+def run_all(model: BaseChatModel, chosen: Iterable[Case], cap: Cap) -> Iterator[Ran]:
+    """Yield the results of tasks, run one after the other until they or the cap end.
 
     Args:
         model: Of the user.
         chosen: The tasks.
         cap: What they may use together.
-        told: Called with each result as it comes.
 
     Raises:
-        NoAnswer: The model answered nothing; the text says why.
+        NoAnswer: The model answered nothing to the first; the text says why.
     """
-    done: list[Ran] = []
+    prompt = completion = 0
     for case in chosen:
-        left = cap.left(sum(r.prompt for r in done), sum(r.completion for r in done))
+        left = cap.left(prompt, completion)
         if left < LEAST:
-            break
-        done.append(asyncio.run(run_one(model, case, left)))
-        told(done[-1])
-        if not done[0].completion:
-            raise NoAnswer(f"the model gave no answer: {done[0].answer}")
-    return done
+            return
+        ran = asyncio.run(run_one(model, case, left))
+        prompt, completion = prompt + ran.prompt, completion + ran.completion
+        if not completion:
+            raise NoAnswer(f"the model gave no answer: {ran.answer}")
+        yield ran
 
 
 async def run_one(model: BaseChatModel, case: Case, tokens: int) -> Ran:
@@ -138,7 +132,7 @@ def summary(done: Sequence[Ran], wanted: int, cap: Cap) -> dict[str, Any]:
         "cap_tokens": cap.tokens,
         "cap_money": cap.money,
         "groups": {name: _figures(ran, cap) for name, ran in groups.items()},
-        "all": _figures(done, cap) if done else {},
+        "all": _figures(done, cap),
     }
 
 

@@ -63,22 +63,27 @@ def bench(
             "name your model, such as --live deepseek:deepseek-flash; the benchmarks "
             "with the simulated model are `make bench` in the project's repository"
         )
-    from mendgraph.bench.live import Cap, NoAnswer, run_all, summary
+    from mendgraph.bench.live import LEAST, Cap, NoAnswer, run_all, summary
     from mendgraph.tools.models.factory import open_model
 
     limit = Cap(cap_tokens, cap, _prices(prices, cap))
     chosen = _chosen(runs, only)
+    if (left := limit.left(0, 0)) < LEAST:
+        raise WrongUse(f"the cap is {left} tokens; one task needs about {LEAST}")
     model = open_model(live)
     if model is None:
         raise WrongUse(f"{live!r} is no model")
     done: list[Ran] = []
     try:
-        run_all(model, chosen, limit, lambda ran: _told(done, ran, as_json))
+        for ran in run_all(model, chosen, limit):
+            done.append(ran)  # what was run is not lost when the rest is not
+            if not as_json:
+                _tell(ran)
     except NoAnswer as error:
         raise WrongUse(f"{error}; check the model's name and its key") from error
     finally:
-        figures = {"model": live, **summary(done, len(chosen), limit)}
-        if done and done[0].completion:
+        if done:
+            figures = {"model": live, **summary(done, len(chosen), limit)}
             _print(figures, limit, as_json)
 
 
@@ -112,13 +117,10 @@ def _chosen(runs: int, only: list[str] | None) -> "list[Case]":
     return [case for case in every if not only or case.group in only]
 
 
-def _told(done: "list[Ran]", ran: "Ran", as_json: bool) -> None:
-    """Keep a result, and say it: what was run is not lost when the rest is not."""
-    done.append(ran)
-    if not as_json:
-        mark = "ok " if ran.success else "LIE" if ran.false_success else "no "
-        used, case = ran.prompt + ran.completion, ran.case
-        typer.echo(f"{mark} {case.group:<20} {case.task.name:<12} {used} tokens")
+def _tell(ran: "Ran") -> None:
+    mark = "ok " if ran.success else "LIE" if ran.false_success else "no "
+    used, case = ran.prompt + ran.completion, ran.case
+    typer.echo(f"{mark} {case.group:<20} {case.task.name:<12} {used} tokens")
 
 
 def _print(figures: Mapping[str, Any], cap: "Cap", as_json: bool) -> None:

@@ -65,6 +65,7 @@ def test_people_see_each_task_and_where_the_cap_was(bench):
     [
         (("--cap", "1"), "add --prices IN,OUT"),
         (("--cap", "1", "--prices", "cheap"), "give two numbers"),
+        (("--cap-tokens", "100"), "the cap is 100 tokens; one task needs about 3000"),
         (("--only", "gremlins"), "no faults are called 'gremlins'; there are: no"),
     ],
 )

@@ -31,7 +31,7 @@ def test_every_shape_and_every_fault_is_in_the_grid():
 
 
 def test_tasks_are_run_and_judged_against_the_world():
-    done = run_all(model(), few(5, CLEAN), Cap(10**6))
+    done = list(run_all(model(), few(5, CLEAN), Cap(10**6)))
     assert [ran.success for ran in done] == [True] * 5
     told = summary(done, 5, Cap(10**6, money=9.0, prices=(1.0, 2.0)))
     whole = told["all"]
@@ -41,7 +41,7 @@ def test_tasks_are_run_and_judged_against_the_world():
 
 
 def test_a_model_that_is_always_wrong_succeeds_nowhere_and_is_not_believed():
-    done = run_all(model(q=1.0), few(4, CLEAN), Cap(10**6))
+    done = list(run_all(model(q=1.0), few(4, CLEAN), Cap(10**6)))
     assert not any(ran.success for ran in done)
 
 
@@ -51,7 +51,7 @@ def test_a_model_that_is_always_wrong_succeeds_nowhere_and_is_not_believed():
 def test_the_cap_holds_over_all_tasks(cap):
     """No task is begun with too little left; what is left is the next one's budget."""
     wanted = grid(1)
-    done = run_all(model(), wanted, cap)
+    done = list(run_all(model(), wanted, cap))
     prompt, completion = sum(r.prompt for r in done), sum(r.completion for r in done)
     assert 0 < len(done) < len(wanted)
     assert prompt + completion <= cap.tokens
@@ -65,4 +65,4 @@ def test_a_model_that_says_nothing_ends_it_at_once():
         return ConnectionError("no route")
 
     with pytest.raises(NoAnswer, match="gave no answer"):
-        run_all(ScriptedModel(script=silent), few(3, CLEAN), Cap(10**6))
+        list(run_all(ScriptedModel(script=silent), few(3, CLEAN), Cap(10**6)))
