@@ -18,7 +18,8 @@ from peers import PEERS
 from peers.base import Result, carry_out
 from simulated.mind import Luck
 
-from mendgraph.bench.faults import Kind, Schedule, kinds, schedule
+from mendgraph.bench.cases import NONE
+from mendgraph.bench.faults import Kind, kinds, schedule
 from mendgraph.bench.tasks import Task, make
 
 MIX: tuple[tuple[float, str, tuple[str, ...]], ...] = (
@@ -45,7 +46,6 @@ MODEL_PEERS = (
     "LLMCompiler-style",
 )
 SHAPES = ("chain", "diamond")
-NONE = Schedule({})
 
 
 def drawn(count: int, seed: int) -> list[tuple[str, Kind]]:

@@ -55,13 +55,14 @@ def _makespan_changes(told: Figures) -> list[tuple[str, float]]:
 
 def _recovery_changes(told: Figures) -> list[tuple[str, float]]:
     return [
-        (f"success under faults, q = {q}", _mean_success(groups))
+        (f"success under faults, q = {q}", mean_success(groups, "mendgraph"))
         for q, groups in told["grid"].items()
     ]
 
 
-def _mean_success(groups: Figures) -> float:
-    cells = [r["mendgraph"] for g, r in groups.items() if g not in NOT_COUNTED]
+def mean_success(groups: Figures, name: str) -> float:
+    """Return the share of runs under faults in which an agent succeeded."""
+    cells = [r[name] for g, r in groups.items() if g not in NOT_COUNTED]
     return sum(c["success"] * c["runs"] for c in cells) / sum(c["runs"] for c in cells)
 
 

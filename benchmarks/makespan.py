@@ -21,7 +21,7 @@ from typing import Annotated, Any, TypedDict
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
-from measure import end, quick_wanted, show
+from measure import end, quick_wanted, show, spread
 
 from mendgraph import Limits, create_mend_agent
 
@@ -228,7 +228,7 @@ def main(quick: bool) -> int:
                 label = f"{number + 1}: {case.name}"
                 found[name].setdefault(label, []).append(asyncio.run(agent(case)))
     told = {
-        label: {name: _spread(found[name][label]) for name in AGENTS}
+        label: {name: spread(found[name][label]) for name in AGENTS}
         for label in found["mendgraph"]
     }
     rows = [[label, *map(_cell, row.values())] for label, row in told.items()]
@@ -246,14 +246,6 @@ def main(quick: bool) -> int:
 
 def _cell(each: dict[str, float]) -> str:
     return f"{each['median']:.3f} ({each['low']:.3f}-{each['high']:.3f})"
-
-
-def _spread(ratios: Sequence[float]) -> dict[str, float]:
-    return {
-        "median": round(statistics.median(ratios), 3),
-        "low": round(min(ratios), 3),
-        "high": round(max(ratios), 3),
-    }
 
 
 if __name__ == "__main__":

@@ -107,9 +107,14 @@ def value_of(cost: Cost, what: str) -> float:
 def ratio_of(ours: Sequence[Cost], theirs: Sequence[Cost], what: str) -> dict[str, Any]:
     """Return the ratio turn by turn: median, lowest and highest."""
     pairs = zip(ours, theirs, strict=True)
-    ratios = sorted(value_of(a, what) / value_of(b, what) for a, b in pairs)
-    low, middle, high = ratios[0], statistics.median(ratios), ratios[-1]
-    return {"median": round(middle, 3), "low": round(low, 3), "high": round(high, 3)}
+    return spread([value_of(a, what) / value_of(b, what) for a, b in pairs])
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return median, lowest and highest of some values."""
+    told = {"median": statistics.median(values), "low": min(values)}
+    told["high"] = max(values)
+    return {name: round(value, 3) for name, value in told.items()}
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -143,18 +143,23 @@ def bare_graph(shape: str) -> Any:
     return builder
 
 
-def bare(shape: str, keeper: str, count: int) -> Job:
-    """Return the job that runs the steps as plain LangGraph nodes."""
+def graph_job(builder: Any, given: dict[str, Any], keeper: str, **more: Any) -> Job:
+    """Return the job that runs a plain LangGraph graph."""
 
     async def job() -> Cost:
         with tempfile.TemporaryDirectory() as folder:
             async with saver_of(keeper, Path(folder)) as saver:
-                graph = bare_graph(shape).compile(checkpointer=saver)
+                graph = builder.compile(checkpointer=saver)
                 with clocked() as taken:
-                    await graph.ainvoke({"left": count, "width": count}, CONFIG)
+                    await graph.ainvoke(given, CONFIG, **more)
             return taken.cost(disk=disk_bytes(Path(folder)))
 
     return job
+
+
+def bare(shape: str, keeper: str, count: int) -> Job:
+    """Return the job that runs the steps as plain LangGraph nodes."""
+    return graph_job(bare_graph(shape), {"left": count, "width": count}, keeper)
 
 
 class Ended(TypedDict, total=False):
@@ -197,18 +202,9 @@ def empty_loops(count: int) -> Any:
     return outer
 
 
-def loops(_shape: str, keeper: str, count: int) -> Job:
+def loops(keeper: str, count: int) -> Job:
     """Return the job that runs the two loops without anything in them."""
-
-    async def job() -> Cost:
-        with tempfile.TemporaryDirectory() as folder:
-            async with saver_of(keeper, Path(folder)) as saver:
-                graph = empty_loops(count).compile(checkpointer=saver)
-                with clocked() as taken:
-                    await graph.ainvoke({"width": count}, CONFIG, durability="sync")
-            return taken.cost(disk=disk_bytes(Path(folder)))
-
-    return job
+    return graph_job(empty_loops(count), {"width": count}, keeper, durability="sync")
 
 
 def call(number: int) -> dict[str, Any]:
@@ -253,7 +249,7 @@ def jobs_of(shape: str, keeper: str, count: int) -> dict[str, Job]:
     jobs = {
         "mendgraph": ours(shape, keeper, count),
         "langgraph": bare(shape, keeper, count),
-        "two_loops": loops(shape, keeper, count),
+        "two_loops": loops(keeper, count),
     }
     hopeless = shape == "chain" and keeper == "sqlite" and count > MOST_QUADRATIC
     if not hopeless:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from changes import mean_success
+
 Figures = Mapping[str, Any]
 
 
@@ -63,13 +65,8 @@ def recovery(told: Figures, path: Path) -> None:
     figure, axes = _axes("Success under faults", "error rate q of the model", "success")
     qs = sorted(told["grid"], key=float)
     names = list(next(iter(told["grid"][qs[0]].values())))
-    left_out = {"explicit hopeless", "held-out kinds"}
     for name in names:
-        means = []
-        for q in qs:
-            cells = [r[name] for g, r in told["grid"][q].items() if g not in left_out]
-            runs = sum(cell["runs"] for cell in cells)
-            means.append(sum(c["success"] * c["runs"] for c in cells) / runs)
+        means = [mean_success(told["grid"][q], name) for q in qs]
         axes.plot(list(map(float, qs)), means, marker="o", label=name)
     axes.set_ylim(-0.02, 1.04)
     _saved(figure, axes, path)

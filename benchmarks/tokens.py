@@ -17,6 +17,7 @@ from peers import PEERS
 from peers.base import carry_out
 from simulated.mind import Luck
 
+from mendgraph.bench.cases import NONE
 from mendgraph.bench.faults import Schedule, kinds, schedule
 from mendgraph.bench.tasks import Task, chain
 from mendgraph.bench.world import World
@@ -31,7 +32,6 @@ NAMES = (
     "plan-and-execute",
     "LLMCompiler-style",
 )
-NONE = Schedule({})
 
 
 def floor(task: Task) -> int:

@@ -160,7 +160,7 @@ def attempt_lines(attempts: Sequence[Attempt], newest: int = 6) -> list[str]:
     """Return what was tried, a line each, the newest last."""
     return [
         f"{each.number}. {each.tier} {each.tool}: {each.status}"
-        + (f", changed {', '.join(each.changed)}" if each.changed else "")
+        + _changed(each)
         + (f" ({clip(mask(each.why), 30)})" if each.why else "")
         + (f" -> {clip(mask(each.error), VALUE_TOKENS)}" if each.error else "")
         for each in attempts[-newest:]
@@ -171,12 +171,11 @@ def tried_text(attempts: Sequence[Attempt]) -> str:
     """Return in one line how a step was called, where that was more than once."""
     if len(attempts) < 2:  # noqa: PLR2004  one call is told by its failure
         return ""
-    told = (
-        f"{each.tool}"
-        + (f", changed {', '.join(each.changed)}" if each.changed else "")
-        for each in attempts[-6:]
-    )
-    return f"tried: {'; '.join(told)}"
+    return f"tried: {'; '.join(each.tool + _changed(each) for each in attempts[-6:])}"
+
+
+def _changed(attempt: Attempt) -> str:
+    return f", changed {', '.join(attempt.changed)}" if attempt.changed else ""
 
 
 def reflection_text(reflection: Reflection) -> str:

@@ -47,9 +47,10 @@ def repeated_failures(
 
 def _wrongly_called(record: StepRecord) -> bool:
     """Tell whether the call as planned failed, and for its arguments."""
-    first = record.attempts[0] if record.attempts else None
-    failed = first is not None and first.status == "failed" and record.failure
-    return bool(failed and first and first.verdict in ARGUMENTS_TO_BLAME)
+    if record.failure is None or not record.attempts:
+        return False
+    first = record.attempts[0]
+    return first.status == "failed" and first.verdict in ARGUMENTS_TO_BLAME
 
 
 def _why(record: StepRecord) -> str:

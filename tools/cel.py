@@ -18,7 +18,8 @@ MAX_MACROS = 2
 VISIBLE_ROWS = 1_000
 """Rows of a list that a rule sees; exact counts stand beside them."""
 
-_MACROS = re.compile(r"\.(?:all|exists|exists_one|map|filter)\s*\(")
+_MACRO = r"\.(?:all|exists|exists_one|map|filter)\s*\("
+_MACROS, _BOUND = re.compile(_MACRO), re.compile(rf"{_MACRO}\s*(\w+)")
 _LITERALS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _INDEXED = re.compile(r"\bsteps\s*\[\s*(?:\"([^\"]+)\"|'([^']+)')\s*\]")
 _STEPS = re.compile(r"\bsteps\b")
@@ -98,6 +99,11 @@ def compile_rule(source: str) -> Expression:
         RuleError: It does not compile, is too long or nests too deep.
     """
     return Expression(source)
+
+
+def macro_names(source: str) -> frozenset[str]:
+    """Return the variables that the macros of an expression bind."""
+    return frozenset(_BOUND.findall(source))
 
 
 def indexed(source: str, ids: Iterable[str]) -> str | None:

@@ -15,8 +15,13 @@ from mendgraph.state.algebra import PlanError, ancestors, structural_problems
 from mendgraph.state.limits import Limits
 from mendgraph.state.plan import Plan, Risk, Step, SubTask
 from mendgraph.tools.bindings import templates
-from mendgraph.tools.cel import Expression, RuleError, compile_rule, indexed
-from mendgraph.tools.policy_check import macro_names
+from mendgraph.tools.cel import (
+    Expression,
+    RuleError,
+    compile_rule,
+    indexed,
+    macro_names,
+)
 from mendgraph.tools.registry import Registry
 
 ALIASES = ("depends_on", "fallback_strategy", "risk_level")

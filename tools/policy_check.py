@@ -3,7 +3,6 @@
 A rule that does not compile would otherwise be met after the effect it judges.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from mendgraph.state.policy import ToolPolicy
 from mendgraph.state.record import Record
 from mendgraph.tools.bindings import expressions
-from mendgraph.tools.cel import RuleError, compile_rule
+from mendgraph.tools.cel import RuleError, compile_rule, macro_names
 
 if TYPE_CHECKING:
     from mendgraph.tools.registry import Entry
@@ -25,8 +24,6 @@ OWN_RULES = ("final_when", "pending_when", "failed_when")
 CONFIRM_RULES = ("done_when", "failed_when", "absent_when")
 OUTPUT_NAMES = frozenset({"output", "args", "output_count"})
 """Names a policy's rule may use."""
-
-_MACRO = re.compile(r"\.(?:all|exists|exists_one|map|filter)\s*\(\s*(\w+)")
 
 
 def policy_problems(entry: "Entry", known: Mapping[str, "Entry"]) -> list[str]:
@@ -82,11 +79,6 @@ def rule_problems(field: str, rule: str | None, names: frozenset[str]) -> Iterat
         return
     for name in sorted(used - names):
         yield f"{field}: {rule!r} uses {name!r}; there are: {', '.join(sorted(names))}"
-
-
-def macro_names(source: str) -> frozenset[str]:
-    """Return the variables that the macros of an expression bind."""
-    return frozenset(_MACRO.findall(source))
 
 
 def _schema_problems(policy: ToolPolicy) -> Iterator[str]:
